@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# make test: everything that runs by itself. Each part writes RESULT lines under build/report/, and
+# only those are counted.
+
+.PHONY: test test-emu test-long
+
+test: ## set up, build, unit tests, emulator tests; the last line counts them
+	@tests/tools/run_all $(MAKE) build test-host test-emu
+
+test-emu: ## only the emulator tests
+	@tests/tools/run_part emu tests/tools/run_tests test
+
+test-long: ## many boots, 8 processors, NMI storms (an hour and more)
+	@tests/tools/run_part long tests/tools/run_tests long
