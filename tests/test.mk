@@ -2,10 +2,13 @@
 # make test: everything that runs by itself. Each part writes RESULT lines under build/report/, and
 # only those are counted.
 
-.PHONY: test test-emu test-long
+.PHONY: test test-builds test-emu test-long
 
 test: ## set up, build, unit tests, emulator tests; the last line counts them
-	@tests/tools/run_all $(MAKE) build test-host test-emu
+	@tests/tools/run_all $(MAKE) build test-builds test-host test-emu
+
+test-builds: ## the same image from two folders, and clang builds it too
+	@tests/tools/run_part builds tests/tools/test_builds $(MAKE)
 
 test-emu: ## only the emulator tests
 	@tests/tools/run_part emu tests/tools/run_tests test
