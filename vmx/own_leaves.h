@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_OWN_LEAVES_H
+#define VMX_OWN_LEAVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/cpuid_bits.h"
+
+/*
+ * Sluice's own CPUID block, there with and without Microsoft's interface.
+ *
+ * 0x40000100  EAX 0x40000102 (largest leaf of the block); EBX ECX EDX "SluiceSluice"
+ * 0x40000101  EAX version (major << 16 | minor << 8 | patch); EBX mode (1: passthrough);
+ *             ECX number of VPs; EDX VP index of the caller
+ * 0x40000102  a counter. Subleaf (ECX) bits 15:0: counter number; bits 31:16: 0 for the sum over
+ *             all VPs, n for VP index n-1. Out: EAX value 31:0, EBX value 63:32, ECX number of
+ *             counters, EDX 1 when counter and VP exist, else EAX EBX EDX are 0.
+ * Other subleaves of 0x40000100 and 0x40000101 than 0 are zeros.
+ */
+
+#define OWN_LEAF_BASE        0x40000100u
+#define OWN_LEAF_INFO        0x40000101u
+#define OWN_LEAF_COUNTER     0x40000102u
+#define OWN_LEAF_LAST        OWN_LEAF_COUNTER
+#define OWN_MODE_PASSTHROUGH 1u
+
+struct own_leaves {
+    uint32_t version; /* OWN_VERSION(...) */
+    uint32_t mode;
+    uint32_t vp_count;
+    uint32_t counter_count;
+    /* The value of a counter (below counter_count) of one VP (below vp_count). */
+    uint64_t (*counter)(void *context, uint32_t counter, uint32_t vp_index);
+    void *context;
+};
+
+#define OWN_VERSION(major, minor, patch) \
+    ((uint32_t)(major) << 16 | (uint32_t)(minor) << 8 | (uint32_t)(patch))
+
+/* Whether the leaf belongs to the block; then, and only then, own_leaves_read answers it. */
+bool own_leaves_has(uint32_t leaf);
+
+/* Fills the four registers for a leaf of the block. Context: exit path of the VP vp_index. */
+void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
+                     uint32_t vp_index, struct cpuid_regs *out);
+
+#endif
