@@ -18,14 +18,14 @@ const char *exit_reason_name(uint32_t basic_reason);
 /* The SDM's name of a VMCS field, by encoding; bit 0 (access to the high half) is ignored. */
 const char *vmcs_field_name(uint32_t encoding);
 
-/* Whether the encoding (of a full access) stands in the list. width_bits receives 16, 32, or 64
- * (natural width counts as 64); may be NULL. For dumps that walk the list use vmcs_field_at. */
-unsigned int vmcs_field_count(void);
+/* The list of all fields, for dumps. */
 struct vmcs_field_info {
     uint16_t encoding;
     uint8_t width_bits; /* 16, 32, 64; natural width: 64 */
     const char *name;
 };
+unsigned int vmcs_field_count(void);
+
 /* The entry number index of the list, or NULL past its end. */
 const struct vmcs_field_info *vmcs_field_at(unsigned int index);
 
@@ -51,8 +51,8 @@ const char *control_bit_name(enum control_group group, unsigned int bit);
 /* "pin", "proc", "proc2", "exit", "entry". */
 const char *control_group_name(enum control_group group);
 
-/* Writes the names of all set bits, separated by ", " ("bit N" for unnamed ones). Returns the length
- * that the whole text has, as fmt_print does; what is written is always terminated. */
+/* Writes the names of all set bits, separated by ", " ("bit N" for unnamed ones). Returns the
+ * length that the whole text has, as fmt_print does; what is written is always terminated. */
 size_t control_bits_text(enum control_group group, uint32_t value, char *out, size_t size);
 
 /* The same for the guest interruptibility state ("none" for 0). */
