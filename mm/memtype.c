@@ -5,9 +5,11 @@
 #include "core/bits.h"
 #include "core/msr.h"
 
-#define FIXED_LIMIT (1ull << 20)
+#define FIXED_LIMIT     (1ull << 20)
 #define FIXED_64K_LIMIT 0x80000ull
 #define FIXED_16K_LIMIT 0xC0000ull
+
+#define UNIFORM_STEPS_MAX 1024u
 
 uint32_t mtrr_fixed_msr(unsigned int index)
 {
@@ -165,8 +167,8 @@ bool memtype_is_uniform(const struct mtrr_state *state, uint64_t base, uint64_t 
     uint64_t next;
 
     *type = memtype_at(state, base, &next);
-    while (next < limit) {
-        if (memtype_at(state, next, &next) != *type) {
+    for (unsigned int step = 0; next < limit; step++) {
+        if (step == UNIFORM_STEPS_MAX || memtype_at(state, next, &next) != *type) {
             return false;
         }
     }

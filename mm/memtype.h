@@ -20,7 +20,7 @@ enum mem_type {
 };
 
 #define MTRR_VARIABLE_MAX 32u /* pairs that we keep; processors so far have at most 10 */
-#define MTRR_FIXED_COUNT 11u
+#define MTRR_FIXED_COUNT  11u
 
 struct mtrr_variable {
     uint64_t base; /* IA32_MTRR_PHYSBASEn */
@@ -60,7 +60,8 @@ enum mem_type memtype_at(const struct mtrr_state *state, uint64_t address, uint6
 
 /*
  * Whether all of [base, base + bytes) has one type; *type is that of base in any case. bytes must
- * not be 0, nor base + bytes wrap. Any context.
+ * not be 0, nor base + bytes wrap. Takes at most 1024 steps, and says false when these do not reach
+ * (only masks with holes need more in a block of 2 MiB or above; one of 4 KiB never does).
  */
 bool memtype_is_uniform(const struct mtrr_state *state, uint64_t base, uint64_t bytes,
                         enum mem_type *type);

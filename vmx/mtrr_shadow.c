@@ -8,10 +8,9 @@
 #include "core/msr.h"
 
 #define VARIABLE_FIRST MSR_IA32_MTRR_PHYSBASE0
-#define VARIABLE_LAST (MSR_IA32_MTRR_PHYSBASE0 + 2 * MTRR_VARIABLE_MAX - 1)
+#define VARIABLE_LAST  (MSR_IA32_MTRR_PHYSBASE0 + 2 * MTRR_VARIABLE_MAX - 1)
 
-#define DEF_TYPE_BITS \
-    (IA32_MTRR_DEF_TYPE_TYPE_MASK | IA32_MTRR_DEF_TYPE_FE | IA32_MTRR_DEF_TYPE_E)
+#define DEF_TYPE_BITS (IA32_MTRR_DEF_TYPE_TYPE_MASK | IA32_MTRR_DEF_TYPE_FE | IA32_MTRR_DEF_TYPE_E)
 
 void mtrr_shadow_init(struct mtrr_shadow *shadow, const struct mtrr_state *hardware)
 {

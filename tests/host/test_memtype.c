@@ -12,9 +12,9 @@
 #include "core/msr.h"
 #include "mm/memtype.h"
 
-#define ON IA32_MTRR_DEF_TYPE_E
-#define FIXED_ON IA32_MTRR_DEF_TYPE_FE
-#define PHYS_BITS 36u
+#define ON               IA32_MTRR_DEF_TYPE_E
+#define FIXED_ON         IA32_MTRR_DEF_TYPE_FE
+#define PHYS_BITS        36u
 #define SIZE_MASK(bytes) ((MASK64(PHYS_BITS - 1, 12) & ~((uint64_t)(bytes)-1)) | BIT64(11))
 
 static struct mtrr_state make_state(uint64_t def_type)
@@ -172,10 +172,10 @@ static void test_fixed_ranges(void **context)
         uint64_t address;
         unsigned int index, byte;
     } cases[] = {
-        {0x00000, 0, 0},  {0x0FFFF, 0, 0},  {0x10000, 0, 1},  {0x7FFFF, 0, 7},  {0x80000, 1, 0},
-        {0x83FFF, 1, 0},  {0x84000, 1, 1},  {0x9FFFF, 1, 7},  {0xA0000, 2, 0},  {0xBFFFF, 2, 7},
-        {0xC0000, 3, 0},  {0xC0FFF, 3, 0},  {0xC1000, 3, 1},  {0xC7FFF, 3, 7},  {0xC8000, 4, 0},
-        {0xE0000, 7, 0},  {0xF7FFF, 9, 7},  {0xF8000, 10, 0}, {0xFFFFF, 10, 7},
+        {0x00000, 0, 0}, {0x0FFFF, 0, 0}, {0x10000, 0, 1},  {0x7FFFF, 0, 7},  {0x80000, 1, 0},
+        {0x83FFF, 1, 0}, {0x84000, 1, 1}, {0x9FFFF, 1, 7},  {0xA0000, 2, 0},  {0xBFFFF, 2, 7},
+        {0xC0000, 3, 0}, {0xC0FFF, 3, 0}, {0xC1000, 3, 1},  {0xC7FFF, 3, 7},  {0xC8000, 4, 0},
+        {0xE0000, 7, 0}, {0xF7FFF, 9, 7}, {0xF8000, 10, 0}, {0xFFFFF, 10, 7},
     };
 
     (void)context;

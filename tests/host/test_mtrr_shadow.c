@@ -75,8 +75,8 @@ static void test_which_msrs(void **context)
 static void test_missing_registers(void **context)
 {
     struct mtrr_shadow shadow = make_shadow(0x408); /* 8 pairs, no fixed ranges */
-    static const uint32_t missing[] = {0x210, 0x211, 0x23F, 0x240, 0x250, 0x258, 0x26F,
-                                       0x277, 0x1F2, 0x1FF, 0x300, 0};
+    static const uint32_t missing[] = {0x210, 0x211, 0x23F, 0x240, 0x250, 0x258,
+                                       0x26F, 0x277, 0x1F2, 0x1FF, 0x300, 0};
 
     (void)context;
     for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
