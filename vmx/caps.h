@@ -85,13 +85,14 @@ bool caps_choose(const struct vmx_capability_msrs *msrs, const struct vmx_cpu_fe
                  struct vmx_controls *controls, struct caps_missing *missing) MUST_CHECK;
 
 /* Whether two LPs have the same capabilities and features. When not, *difference (if not NULL)
- * names the first one that differs. IA32_FEATURE_CONTROL is not compared. */
+ * names the first one that differs. IA32_FEATURE_CONTROL and the CPUID bits that show an LP's state
+ * (OSXSAVE, OSPKE, APIC) are not compared. */
 bool caps_equal(const struct vmx_capability_msrs *msrs_a, const struct vmx_cpu_features *features_a,
                 const struct vmx_capability_msrs *msrs_b, const struct vmx_cpu_features *features_b,
                 const char **difference) MUST_CHECK;
 
-/* CR0 and CR4 bits that the guest's real register must hold under unrestricted guest: fixed0 less PE
- * and PG for CR0; set bits must be 1, bits clear in the fixed1 functions must be 0. */
+/* The bits that the guest's real CR0 and CR4 must have set: the FIXED0 words, for CR0 without PE and
+ * PG (unrestricted guest). SDM, "Restrictions on VMX Operation". */
 uint64_t caps_guest_cr0_must_be_1(const struct vmx_controls *controls);
 uint64_t caps_guest_cr4_must_be_1(const struct vmx_controls *controls);
 
