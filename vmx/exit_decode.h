@@ -41,8 +41,8 @@ struct vm_exit {
 /* Splits the exit-reason field. */
 void exit_decode_reason(uint32_t exit_reason, struct vm_exit *exit);
 
-/* Whether the exit was caused by an instruction of the guest, so that VM-exit instruction length is
- * defined and RIP may be advanced by it (SDM, "Information for VM Exits Due to Instruction
+/* Whether the exit was caused by an instruction of the guest, so that VM-exit instruction length
+ * is defined and RIP may be advanced by it (SDM, "Information for VM Exits Due to Instruction
  * Execution"). Fault-like exits (EPT violation, exceptions) give false. */
 bool exit_has_instruction_length(uint32_t basic_reason);
 
@@ -92,10 +92,10 @@ struct task_switch {
 };
 void exit_decode_task_switch(uint64_t qualification, struct task_switch *task);
 
-/* A debug exception: bits as DR6 has them. */
+/* A debug exception. */
 struct debug_exit {
     uint8_t breakpoints; /* B0..B3 */
-    bool is_bus_lock;    /* no bus-lock: bit 11 set in the qualification means one was detected */
+    bool is_bus_lock;    /* acquired; the sense is the reverse of DR6's */
     bool is_bd;          /* debug register access detected */
     bool is_single_step; /* BS */
     bool is_rtm;
