@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """QEMU: the command line, and whether this host can give a guest nested VT-x."""
 
+import fcntl
 import os
 import shutil
 
 PROGRAM = 'qemu-system-x86_64'
+KVM_GET_API_VERSION = 0xAE00
 NESTED = '/sys/module/kvm_intel/parameters/nested'
 
 
 class QemuError(Exception):
     """QEMU cannot be used as asked; the text says why."""
+
+
+def kvm_answers():
+    """Return whether /dev/kvm is more than a name."""
+    try:
+        with open('/dev/kvm', 'rb+', buffering=0) as handle:
+            return fcntl.ioctl(handle, KVM_GET_API_VERSION) > 0
+    except OSError:
+        return False
 
 
 def missing_for_kvm():
@@ -22,6 +33,8 @@ def missing_for_kvm():
                        'or the kvm modules are not loaded')
     elif not os.access('/dev/kvm', os.R_OK | os.W_OK):
         missing.append('/dev/kvm is not accessible for this user (group kvm)')
+    elif not kvm_answers():
+        missing.append('/dev/kvm does not answer: the host has no VT-x, or it is switched off')
     try:
         with open(NESTED, encoding='ascii') as handle:
             if handle.read().strip() not in ('Y', '1'):
@@ -38,6 +51,8 @@ def prepare(machine, workdir, disk, firmware):
     command = [PROGRAM, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
                '-net', 'none', '-m', str(machine.mem), '-smp', str(machine.cpus),
                '-bios', firmware,
+               '-machine', 'q35', '-cpu', machine.model,
+               '-drive', f'file={disk},format=raw,if=ide,snapshot=on',
                '-serial', f'file:{os.path.join(workdir, "com1.txt")}',
                '-serial', f'file:{os.path.join(workdir, "com2.txt")}',
                '-debugcon', 'stdio',
@@ -46,10 +61,5 @@ def prepare(machine, workdir, disk, firmware):
         missing = missing_for_kvm()
         if missing:
             raise QemuError('QEMU/KVM cannot run Sluice here: ' + '; '.join(missing))
-        command += ['-machine', 'q35', '-enable-kvm', '-cpu', 'host',
-                    '-drive', f'file={disk},format=raw,if=none,id=disk,snapshot=on',
-                    '-device', 'ich9-ahci,id=ahci', '-device', 'ide-hd,drive=disk,bus=ahci.0']
-    else:
-        command += ['-machine', 'pc', '-cpu', machine.model,
-                    '-drive', f'file={disk},format=raw,if=ide,snapshot=on']
+        command += ['-enable-kvm']
     return command, dict(os.environ)

@@ -6,6 +6,7 @@
     result.reason, result.lines('com1'), result.find('com2', r'exits total *(\\d+)')
 """
 
+import ctypes
 import dataclasses
 import os
 import re
@@ -22,6 +23,7 @@ import bochs  # noqa: E402
 import qemu  # noqa: E402
 
 POLL_SECONDS = 0.1
+PR_SET_PDEATHSIG = 1
 PROGRESS_SECONDS = 5
 FIRMWARE_FILES = ('/usr/share/ovmf/OVMF.fd', '/usr/share/OVMF/OVMF.fd')
 # What shows that the firmware has handed over to something of ours.
@@ -189,6 +191,11 @@ def prepare(machine, workdir, image):
     raise RigError(f"unknown host '{machine.host}': bochs, qemu or qemu-tcg")
 
 
+def die_with_parent():
+    """Runs in the emulator's process before it starts: it must not outlive the rig."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def kill_group(process):
     """End the emulator and all its children, and collect it."""
     try:
@@ -253,7 +260,8 @@ class Run:
         output = open(os.path.join(self.workdir, 'e9.txt'), 'wb')
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=errors, cwd=self.workdir,
-                                   start_new_session=True)
+                                   start_new_session=True,
+                                   preexec_fn=die_with_parent)
         reason = None
         try:
             while reason is None:
@@ -274,13 +282,16 @@ class Run:
                       emulator_tail=self.emulator_tail())
 
     def emulator_tail(self):
-        """Return the last lines of the emulator's own messages."""
+        """Return the reason that Bochs gives for its end, or the last lines of its messages."""
         tail = []
         for name in ('stderr.txt', 'bochs.log'):
             path = os.path.join(self.workdir, name)
             if os.path.exists(path):
                 with open(path, encoding='utf-8', errors='replace') as handle:
                     tail += [line.rstrip() for line in handle.readlines()[-12:]]
+        for number, line in enumerate(tail[:-1]):
+            if line.startswith('Bochs is exiting with the following message'):
+                return tail[number + 1]
         return '\n'.join(line for line in tail if 'ALSA' not in line)
 
 
