@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "boot/config_internal.h"
+#include "core/compiler.h"
+#include "core/string.h"
+
+/* The keys, one function each, and the list of all at the end. docs/configuration.md explains them. */
+
+#define BAUD_BASE 115200u
+
+struct word {
+    const char *name;
+    unsigned int value;
+};
+
+/* A key whose value is one of some words. */
+struct choice {
+    const char *key;
+    const char *rule; /* names the words */
+    unsigned int count;
+    struct word words[5];
+};
+
+void config_defaults(struct boot_config *out)
+{
+    *out = (struct boot_config){
+        .mode = CONFIG_MODE_PASSTHROUGH,
+        .log_level = CONFIG_LOG_INFO,
+        .triple_fault = CONFIG_TRIPLE_FAULT_RESET,
+        .guest_ipi = CONFIG_GUEST_IPI_TRAP,
+        .hv_enabled = false,
+        .console_enabled = true,
+        .console_port = 0x3F8,
+        .console_baud = BAUD_BASE,
+    };
+}
+
+/* Finds value among words; *out is its number. */
+static bool find_word(struct piece value, const struct word *words, size_t count, unsigned int *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (config_piece_is(value, words[i].name)) {
+            *out = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One of a list of words. */
+static bool choose(struct config_parser *parser, struct piece value, const struct choice *choice,
+                   unsigned int *out)
+{
+    if (find_word(value, choice->words, choice->count, out)) {
+        return true;
+    }
+    return config_refuse(parser, "%s=%.*s: must be %s", choice->key, config_shown(value),
+                         value.text, choice->rule);
+}
+
+static bool set_mode(struct config_parser *parser, struct piece value)
+{
+    if (config_piece_is(value, "overcommit")) {
+        return config_refuse(parser, "mode=overcommit: this version has no overcommit mode yet, "
+                                     "only passthrough");
+    }
+    if (!config_piece_is(value, "passthrough")) {
+        return config_refuse(parser, "mode=%.*s: must be passthrough", config_shown(value),
+                             value.text);
+    }
+    parser->out->mode = CONFIG_MODE_PASSTHROUGH;
+    return true;
+}
+
+static bool copy_text(struct config_parser *parser, const char *key, struct piece value, char *out,
+                      size_t size)
+{
+    if (value.length >= size) {
+        return config_refuse(parser, "%s: the value is longer than %zu characters", key, size - 1);
+    }
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.text[i] < ' ' || value.text[i] > '~') {
+            return config_refuse(parser,
+                                 "%s: the value has a character that is not printable ASCII", key);
+        }
+    }
+    memcpy(out, value.text, value.length);
+    out[value.length] = '\0';
+    return true;
+}
+
+static bool set_boot(struct config_parser *parser, struct piece value)
+{
+    if (value.length == 0 || value.text[0] != '\\') {
+        return config_refuse(parser,
+                             "boot=%.*s: must be a path from the root of the volume, like "
+                             "\\EFI\\BOOT\\other.efi",
+                             config_shown(value), value.text);
+    }
+    return copy_text(parser, "boot", value, parser->out->boot_path, CONFIG_PATH_CHARS);
+}
+
+static bool set_options(struct config_parser *parser, struct piece value)
+{
+    return copy_text(parser, "options", value, parser->out->options, CONFIG_OPTIONS_CHARS);
+}
+
+static bool set_hv(struct config_parser *parser, struct piece value)
+{
+    if (config_piece_is(value, "on")) {
+        return config_refuse(parser,
+                             "hv=on: this version has no Microsoft hypervisor interface yet, "
+                             "use hv=off");
+    }
+    if (!config_piece_is(value, "off")) {
+        return config_refuse(parser, "hv=%.*s: must be off", config_shown(value), value.text);
+    }
+    parser->out->hv_enabled = false;
+    return true;
+}
+
+static int hex_digit(char character)
+{
+    if (character >= '0' && character <= '9') {
+        return character - '0';
+    }
+    if (character >= 'a' && character <= 'f') {
+        return character - 'a' + 10;
+    }
+    if (character >= 'A' && character <= 'F') {
+        return character - 'A' + 10;
+    }
+    return -1;
+}
+
+/* 0x and one to four hexadecimal digits: a port with room for the UART's eight registers. */
+static bool parse_port(struct piece value, unsigned int *port)
+{
+    *port = 0;
+    if (value.length < 3 || value.length > 6 || value.text[0] != '0' ||
+        (value.text[1] != 'x' && value.text[1] != 'X')) {
+        return false;
+    }
+    for (size_t i = 2; i < value.length; i++) {
+        int digit = hex_digit(value.text[i]);
+
+        if (digit < 0) {
+            return false;
+        }
+        *port = *port * 16 + (unsigned int)digit;
+    }
+    return *port != 0 && *port <= 0xFFF8;
+}
+
+static bool set_console(struct config_parser *parser, struct piece value)
+{
+    static const struct choice choice = {
+        "console",
+        "com1, com2, com3, com4, none, or a port as in 0x3f8, at most 0xfff8",
+        5,
+        {{"com1", 0x3F8}, {"com2", 0x2F8}, {"com3", 0x3E8}, {"com4", 0x2E8}, {"none", 0}}};
+    unsigned int port;
+
+    if (!parse_port(value, &port) && !choose(parser, value, &choice, &port)) {
+        return false;
+    }
+    parser->out->console_enabled = port != 0;
+    parser->out->console_port = (uint16_t)port;
+    return true;
+}
+
+static bool set_baud(struct config_parser *parser, struct piece value)
+{
+    uint32_t baud = 0;
+    bool is_number = value.length > 0 && value.length <= 6;
+
+    for (size_t i = 0; is_number && i < value.length; i++) {
+        is_number = value.text[i] >= '0' && value.text[i] <= '9';
+        baud = baud * 10 + (uint32_t)(value.text[i] - '0');
+    }
+    if (!is_number || baud == 0 || BAUD_BASE % baud != 0 || BAUD_BASE / baud > 0xFFFF) {
+        return config_refuse(parser,
+                             "baud=%.*s: must divide 115200, like 115200, 57600, 38400, 9600",
+                             config_shown(value), value.text);
+    }
+    parser->out->console_baud = baud;
+    return true;
+}
+
+static bool set_log(struct config_parser *parser, struct piece value)
+{
+    static const struct choice choice = {"log",
+                                         "error, warning, info or debug",
+                                         4,
+                                         {{"error", CONFIG_LOG_ERROR},
+                                          {"warning", CONFIG_LOG_WARNING},
+                                          {"info", CONFIG_LOG_INFO},
+                                          {"debug", CONFIG_LOG_DEBUG}}};
+    unsigned int level = 0;
+    bool is_known = choose(parser, value, &choice, &level);
+
+    parser->out->log_level = (enum config_log_level)level;
+    return is_known;
+}
+
+static bool set_triplefault(struct config_parser *parser, struct piece value)
+{
+    static const struct choice choice = {
+        "triplefault",
+        "reset or halt",
+        2,
+        {{"reset", CONFIG_TRIPLE_FAULT_RESET}, {"halt", CONFIG_TRIPLE_FAULT_HALT}}};
+    unsigned int action = 0;
+    bool is_known = choose(parser, value, &choice, &action);
+
+    parser->out->triple_fault = (enum config_triple_fault)action;
+    return is_known;
+}
+
+static bool set_guest_ipi(struct config_parser *parser, struct piece value)
+{
+    static const struct choice choice = {
+        "guest-ipi",
+        "trap or direct",
+        2,
+        {{"trap", CONFIG_GUEST_IPI_TRAP}, {"direct", CONFIG_GUEST_IPI_DIRECT}}};
+    unsigned int way = 0;
+    bool is_known = choose(parser, value, &choice, &way);
+
+    parser->out->guest_ipi = (enum config_guest_ipi)way;
+    return is_known;
+}
+
+const struct config_key config_keys[CONFIG_KEY_COUNT] = {
+    {"mode", set_mode},
+    {"boot", set_boot},
+    {"options", set_options},
+    {"hv", set_hv},
+    {"console", set_console},
+    {"baud", set_baud},
+    {"log", set_log},
+    {"triplefault", set_triplefault},
+    {"guest-ipi", set_guest_ipi},
+};
