@@ -87,3 +87,17 @@ run: rig ## boot a Debian kernel under Sluice (HOST= CPUS= CPU= MEM= KERNEL= TIM
 
 run-bare: rig ## the same boot without Sluice
 	tests/tools/run_linux $(RIG_RUN_FLAGS)
+
+# A whole disk for a USB stick: one EFI system partition with Sluice as the program that boots.
+define RIG_SAMPLE_CONFIG
+# Sluice's configuration: one key=value a line. docs/configuration.md lists the keys.
+# Without boot=, Sluice looks for the loader of an operating system on the machine's other disks.
+mode=passthrough
+hv=off
+console=com2
+endef
+export RIG_SAMPLE_CONFIG
+
+$(BUILD)/sluice.img: $(BUILD)/sluice.efi tests/tools/mkimage.py tests/rig.mk
+	tests/tools/setup image
+	tests/tools/mkimage --gpt --text sluice.cfg="$$RIG_SAMPLE_CONFIG" $@ EFI/BOOT/BOOTX64.EFI=$<
