@@ -50,7 +50,8 @@ struct msr_rule {
     enum msr_handler handler;
 };
 
-/* Fills the context: x2APIC passes when shown, the ICR does not. mcg_cap: IA32_MCG_CAP, 0 if absent. */
+/* Fills the context: x2APIC passes when shown, the ICR does not. mcg_cap: IA32_MCG_CAP, 0 if
+ * absent. */
 void msr_policy_context_init(struct msr_policy_context *context, const struct cpuid_policy *cpuid,
                              uint64_t mcg_cap);
 
@@ -65,8 +66,9 @@ uint64_t msr_filter_read(const struct msr_policy_context *context, uint32_t msr,
 bool msr_filter_write(const struct msr_policy_context *context, uint32_t msr, uint64_t value,
                       uint64_t current, uint64_t *out) MUST_CHECK;
 
-/* Whether the guest may set IA32_DEBUGCTL to value; false: #GP. BTS and trace bits are refused (they
- * write to the DS area). */
+/* Whether the guest may set IA32_DEBUGCTL to value; false: #GP. BTS and trace bits are refused:
+ * they write to the DS area. The processor may lack some of the rest, and VM entry fails on those:
+ * try the value with a safe WRMSR in root mode (then write 0) before it goes into the VMCS. */
 bool msr_debugctl_check(uint64_t value) MUST_CHECK;
 
 /* Walks the table, for the bitmap and for tests: range number index, or false past the end. */
