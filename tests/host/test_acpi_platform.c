@@ -176,6 +176,9 @@ static void test_other_tables(void **context)
     assert_int_equal(read_tables(tables, 1).hpet_address, 0);
 }
 
+/* Bytes and their count, without the NUL. */
+#define AML(text) text, sizeof(text) - 1
+
 static void test_sleep_packages(void **context)
 {
     static const struct {
@@ -184,29 +187,29 @@ static void test_sleep_packages(void **context)
         bool is_found;
         uint8_t a, b;
     } cases[] = {
-        {"\x08_S5_\x12\x06\x04\0\0\0\0", 12, true, 0, 0},
-        {"\x08\\_S5_\x12\x06\x04\x01\0\0\0", 13, true, 1, 0},
-        {"\x08_S5_\x12\x07\x02\x0B\x02\0\x01\0", 12, true, 2, 1},
-        {"\x08_S5_\x12\x0B\x02\x0C\x03\0\0\0\x0A\x04\0\0", 17, true, 3, 4},
-        {"\x08_S5_\x12\x0C\x02\x0E\x05\0\0\0\0\0\0\0\x01", 18, true, 5, 1},
-        {"\x08_S5_\x12\x05\x01\x0B\x05\x03", 11, true, 5, 3},      /* both in one word */
-        {"\x08_S5_\x12\x45\x00\x02\x01\0", 11, true, 1, 0},        /* PkgLength of two bytes */
-        {"\x08_S5_\x12\x86\0\0\x02\x01\0\0", 12, true, 1, 0},      /* three */
-        {"\x08_S5_\x12\xC7\0\0\0\x02\x01\0\0", 13, true, 1, 0},    /* four */
-        {"\x08_S5_\x08_S5_\x12\x04\x02\x06\x07", 14, false, 0, 0}, /* 6 is no integer op */
-        {"\x08_S5_\x08_S5_\x12\x04\x02\x01\x01", 14, true, 1, 1},
-        {"\x08_S5_\x12\x06\x04\x0A\x08\0\0", 12, false, 0, 0}, /* wider than SLP_TYP */
-        {"\x08_S5_\x12\x06\x04\0\x0A\x08\0", 12, false, 0, 0},
-        {"\x08_S5_\x12\x06\x04_S1_", 12, false, 0, 0},    /* a name */
-        {"\x08_S5_\x12\x03\x02\x01\x01", 9, false, 0, 0}, /* ends after one element */
-        {"\x08_S5_\x12\x02\x00\x01\x01", 9, false, 0, 0}, /* no elements */
-        {"\x08_S5_\x12\x00\x02\x01\x01", 9, false, 0, 0}, /* length below its own size */
-        {"\x08_S5_\x12\x05\x02\x01\x01", 9, false, 0, 0}, /* longer than the table */
-        {"\x08_S5_\x12\xC5\x01\0\0\x02\x01\x01", 12, false, 0, 0},
-        {"\x08_S5_\x11\x04\x02\x01\x01", 9, false, 0, 0},
-        {"\x08_S4_\x12\x04\x02\x01\x01", 9, false, 0, 0},
-        {"_S5_\x12\x04\x02\x01\x01", 8, false, 0, 0},
-        {"", 0, false, 0, 0},
+        {AML("\x08_S5_\x12\x06\x04\0\0\0\0"), true, 0, 0},
+        {AML("\x08\\_S5_\x12\x06\x04\x01\0\0\0"), true, 1, 0},
+        {AML("\x08_S5_\x12\x07\x02\x0B\x02\0\x01\0"), true, 2, 1},
+        {AML("\x08_S5_\x12\x0B\x02\x0C\x03\0\0\0\x0A\x04\0\0"), true, 3, 4},
+        {AML("\x08_S5_\x12\x0C\x02\x0E\x05\0\0\0\0\0\0\0\x01"), true, 5, 1},
+        {AML("\x08_S5_\x12\x05\x01\x0B\x05\x03"), true, 5, 3},      /* both in one word */
+        {AML("\x08_S5_\x12\x45\x00\x02\x01\0"), true, 1, 0},        /* PkgLength of two bytes */
+        {AML("\x08_S5_\x12\x86\0\0\x02\x01\0\0"), true, 1, 0},      /* three */
+        {AML("\x08_S5_\x12\xC7\0\0\0\x02\x01\0\0"), true, 1, 0},    /* four */
+        {AML("\x08_S5_\x08_S5_\x12\x04\x02\x06\x07"), false, 0, 0}, /* 6 is no integer op */
+        {AML("\x08_S5_\x08_S5_\x12\x04\x02\x01\x01"), true, 1, 1},
+        {AML("\x08_S5_\x12\x06\x04\x0A\x08\0\0"), false, 0, 0}, /* wider than SLP_TYP */
+        {AML("\x08_S5_\x12\x06\x04\0\x0A\x08\0"), false, 0, 0},
+        {AML("\x08_S5_\x12\x06\x04_S1_"), false, 0, 0},     /* a name */
+        {AML("\x08_S5_\x12\x03\x02\x01\x01"), false, 0, 0}, /* ends after one element */
+        {AML("\x08_S5_\x12\x02\x00\x01\x01"), false, 0, 0}, /* no elements */
+        {AML("\x08_S5_\x12\x00\x02\x01\x01"), false, 0, 0}, /* length below its own size */
+        {AML("\x08_S5_\x12\x05\x02\x01\x01"), false, 0, 0}, /* longer than the table */
+        {AML("\x08_S5_\x12\xC5\x01\0\0\x02\x01\x01"), false, 0, 0},
+        {AML("\x08_S5_\x11\x04\x02\x01\x01"), false, 0, 0},
+        {AML("\x08_S4_\x12\x04\x02\x01\x01"), false, 0, 0},
+        {AML("_S5_\x12\x04\x02\x01\x01"), false, 0, 0},
+        {AML(""), false, 0, 0},
     };
 
     (void)context;
@@ -220,12 +223,11 @@ static void test_sleep_packages(void **context)
             assert_non_null(aml);
             memcpy(aml, cases[i].aml, bytes);
             is_found = acpi_aml_find_sleep_type(aml, bytes, '5', &a, &b);
-            if (bytes == cases[i].bytes) {
-                assert_int_equal(is_found, cases[i].is_found);
-                assert_int_equal(a, cases[i].a);
-                assert_int_equal(b, cases[i].b);
-            }
             free(aml);
+            if (bytes == cases[i].bytes &&
+                (is_found != cases[i].is_found || a != cases[i].a || b != cases[i].b)) {
+                fail_msg("case %zu: %d %u %u", i, is_found, a, b);
+            }
         }
     }
 }
