@@ -182,7 +182,7 @@ static void test_other_tables(void **context)
 static void test_sleep_packages(void **context)
 {
     static const struct {
-        uint8_t aml[24];
+        uint8_t aml[32];
         uint32_t bytes;
         bool is_found;
         uint8_t a, b;
@@ -204,6 +204,9 @@ static void test_sleep_packages(void **context)
         {AML("\x08_S5_\x12\x03\x02\x01\x01"), false, 0, 0}, /* ends after one element */
         {AML("\x08_S5_\x12\x02\x00\x01\x01"), false, 0, 0}, /* no elements */
         {AML("\x08_S5_\x12\x00\x02\x01\x01"), false, 0, 0}, /* length below its own size */
+        {AML("\x08_S5_\x12\x41\x00\x02\x01\x01"), false, 0, 0},
+        {AML("\x08_S5_\x12\x04\x00\x01\x01"), false, 0, 0},
+        {AML("\x08_S5_\x12\x45\x01\x02\x0E\x01\0\0\0\0\0\0\0\x0E\x02\0\0\0\0\0\0\0"), true, 1, 2},
         {AML("\x08_S5_\x12\x05\x02\x01\x01"), false, 0, 0}, /* longer than the table */
         {AML("\x08_S5_\x12\xC5\x01\0\0\x02\x01\x01"), false, 0, 0},
         {AML("\x08_S5_\x11\x04\x02\x01\x01"), false, 0, 0},
