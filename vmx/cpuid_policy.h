@@ -10,9 +10,9 @@
 #include "vmx/caps.h"
 
 /*
- * Which CPUID words the guest sees: an allow-list per register bit. A feature is shown only when the
- * hardware has it, its VM-execution, entry and exit controls are set up, and its state is switched
- * or owned by the guest. Leaves that are not listed are zero.
+ * Which CPUID words the guest sees: an allow-list per register bit. A feature is shown only when
+ * the hardware has it, its VM-execution, entry and exit controls are set up, and its state is
+ * switched or owned by the guest. Leaves that are not listed are zero.
  */
 
 /* How raw CPUID is executed: a callback, so that this stays pure. */
@@ -58,7 +58,8 @@ void cpuid_policy_init(struct cpuid_policy *policy, const struct vmx_controls *c
 void cpuid_policy_apply(const struct cpuid_policy *policy, uint32_t leaf, uint32_t subleaf,
                         const struct cpuid_guest_view *view, struct cpuid_regs *inout);
 
-/* The CR4 bits that the guest may set, from the shown features. VMXE and SMXE are never among them. */
+/* The CR4 bits that the guest may set, from the shown features. VMXE and SMXE are never among
+ * them. */
 uint64_t cr4_allowed(const struct cpuid_policy *policy);
 
 /* Whether XSETBV(0, value) succeeds on a processor that supports these XCR0 bits; false: #GP.
