@@ -52,6 +52,64 @@ static bool parse_lock(struct slice value, enum config_lock *lock)
     return true;
 }
 
+static bool parse_number(struct slice value, unsigned int *number)
+{
+    size_t at;
+
+    *number = 0;
+    for (at = 0; at < value.length; at++) {
+        if (value.text[at] < '0' || value.text[at] > '9' || *number > 100000000U) {
+            return false;
+        }
+        *number = *number * 10 + (unsigned int)(value.text[at] - '0');
+    }
+    return value.length > 0;
+}
+
+/* The first step is there from the start, without a name, for files with one image only. */
+static bool begin_step(struct slice name, struct config *config)
+{
+    struct config_step *last = &config->steps[config->step_count - 1];
+
+    if (last->name[0] != '\0' || last->image[0] != '\0') {
+        if (config->step_count == CONFIG_STEPS_MAX) {
+            return false;
+        }
+        last++;
+        config->step_count++;
+        *last = (struct config_step){.lock_vmx = CONFIG_LOCK_OFF};
+    }
+    return name.length > 0 && slice_copy(name, last->name, sizeof(last->name));
+}
+
+static bool parse_setting(struct slice key, struct slice value, struct config *config)
+{
+    struct config_step *step = &config->steps[config->step_count - 1];
+
+    if (slice_is(key, "step")) {
+        return begin_step(value, config);
+    }
+    if (slice_is(key, "image")) {
+        return slice_copy(value, step->image, sizeof(step->image));
+    }
+    if (slice_is(key, "options")) {
+        return slice_copy(value, step->options, sizeof(step->options));
+    }
+    if (slice_is(key, "lockvmx")) {
+        return parse_lock(value, &step->lock_vmx);
+    }
+    if (slice_is(key, "freemem")) {
+        return parse_number(value, &step->free_kib);
+    }
+    if (slice_is(key, "acpi")) {
+        return parse_flag(value, "on", "off", &config->install_acpi);
+    }
+    if (slice_is(key, "onreturn")) {
+        return parse_flag(value, "firmware", "off", &config->return_to_firmware);
+    }
+    return false;
+}
+
 static bool parse_line(struct slice line, struct config *config)
 {
     struct slice key = {line.text, 0};
@@ -68,22 +126,7 @@ static bool parse_line(struct slice line, struct config *config)
     }
     value.text = line.text + key.length + 1;
     value.length = line.length - key.length - 1;
-    if (slice_is(key, "image")) {
-        return slice_copy(value, config->image, sizeof(config->image));
-    }
-    if (slice_is(key, "options")) {
-        return slice_copy(value, config->options, sizeof(config->options));
-    }
-    if (slice_is(key, "acpi")) {
-        return parse_flag(value, "on", "off", &config->install_acpi);
-    }
-    if (slice_is(key, "lockvmx")) {
-        return parse_lock(value, &config->lock_vmx);
-    }
-    if (slice_is(key, "onreturn")) {
-        return parse_flag(value, "firmware", "off", &config->return_to_firmware);
-    }
-    return false;
+    return parse_setting(key, value, config);
 }
 
 unsigned int config_parse(const char *text, size_t size, struct config *config)
@@ -91,11 +134,10 @@ unsigned int config_parse(const char *text, size_t size, struct config *config)
     size_t start = 0;
     unsigned int number = 1;
 
-    config->image[0] = '\0';
-    config->options[0] = '\0';
     config->install_acpi = false;
-    config->lock_vmx = CONFIG_LOCK_OFF;
     config->return_to_firmware = false;
+    config->step_count = 1;
+    config->steps[0] = (struct config_step){.lock_vmx = CONFIG_LOCK_OFF};
     while (start < size) {
         struct slice line = {text + start, 0};
 

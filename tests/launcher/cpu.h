@@ -58,6 +58,51 @@ static inline void cpu_cpuid(uint32_t leaf, uint32_t regs[4])
                      : "memory");
 }
 
+struct cpu_table_register {
+    uint16_t limit;
+    uint64_t base;
+} __attribute__((packed));
+
+static inline uint64_t cpu_read_cr0(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("mov %%cr0, %0" : "=r"(value) : : "memory");
+    return value;
+}
+
+static inline uint64_t cpu_read_cr3(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("mov %%cr3, %0" : "=r"(value) : : "memory");
+    return value;
+}
+
+static inline uint64_t cpu_read_cr4(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("mov %%cr4, %0" : "=r"(value) : : "memory");
+    return value;
+}
+
+static inline uint64_t cpu_read_gdt_base(void)
+{
+    struct cpu_table_register table;
+
+    __asm__ volatile("sgdt %0" : "=m"(table) : : "memory");
+    return table.base;
+}
+
+static inline uint64_t cpu_read_idt_base(void)
+{
+    struct cpu_table_register table;
+
+    __asm__ volatile("sidt %0" : "=m"(table) : : "memory");
+    return table.base;
+}
+
 static inline void cpu_halt(void)
 {
     __asm__ volatile("cli; hlt" : : : "memory");

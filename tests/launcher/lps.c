@@ -118,17 +118,24 @@ static void EFIAPI lock_this_lp(void *argument)
     }
 }
 
-UINTN lps_lock_vmx(EFI_BOOT_SERVICES *services, const struct lps *lps, bool last_only)
+void lps_each(EFI_BOOT_SERVICES *services, const struct lps *lps, void(EFIAPI *procedure)(void *),
+              void *argument)
 {
     struct mp_services *mp = find_mp_services(services);
+
+    procedure(argument);
+    if (mp != NULL && lps->count > 1) {
+        (void)mp->startup_all_aps(mp, procedure, TRUE, NULL, 0, argument, NULL);
+    }
+}
+
+UINTN lps_lock_vmx(EFI_BOOT_SERVICES *services, const struct lps *lps, bool last_only)
+{
     struct lock_job job = {LPS_ALL, 0};
 
     if (last_only) {
         job.apic_id = lps->apic_id[lps->count - 1];
     }
-    lock_this_lp(&job);
-    if (mp != NULL && lps->count > 1) {
-        (void)mp->startup_all_aps(mp, lock_this_lp, FALSE, NULL, 0, &job, NULL);
-    }
+    lps_each(services, lps, lock_this_lp, &job);
     return job.locked;
 }

@@ -24,4 +24,8 @@ EFI_STATUS lps_find(EFI_BOOT_SERVICES *services, struct lps *lps);
  */
 UINTN lps_lock_vmx(EFI_BOOT_SERVICES *services, const struct lps *lps, bool last_only);
 
+/* Call procedure(argument) on every LP, on the calling one first, on the others one at a time. */
+void lps_each(EFI_BOOT_SERVICES *services, const struct lps *lps, void(EFIAPI *procedure)(void *),
+              void *argument);
+
 #endif

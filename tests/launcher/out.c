@@ -4,17 +4,18 @@
 #include "tests/launcher/cpu.h"
 
 #define COM1             0x3F8U
-#define COM1_LINE_STATUS (COM1 + 5U)
+#define COM2             0x2F8U
+#define LINE_STATUS      5U
 #define LINE_STATUS_ROOM 0x20U
 #define LINE_STATUS_IDLE 0x40U
 #define WAIT_LIMIT       1000000U
 
-static void wait_for(uint8_t bit)
+static void wait_for(uint16_t port, uint8_t bit)
 {
     uint32_t tries;
 
     for (tries = 0; tries < WAIT_LIMIT; tries++) {
-        if ((cpu_in8(COM1_LINE_STATUS) & bit) != 0) {
+        if ((cpu_in8((uint16_t)(port + LINE_STATUS)) & bit) != 0) {
             return;
         }
     }
@@ -22,7 +23,7 @@ static void wait_for(uint8_t bit)
 
 static void out_char(char character)
 {
-    wait_for(LINE_STATUS_ROOM);
+    wait_for(COM1, LINE_STATUS_ROOM);
     cpu_out8(COM1, (uint8_t)character);
 }
 
@@ -101,5 +102,13 @@ void out_status(EFI_STATUS status)
 
 void out_drain(void)
 {
-    wait_for(LINE_STATUS_IDLE);
+    wait_for(COM1, LINE_STATUS_IDLE);
+}
+
+void out_mark(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        wait_for(COM2, LINE_STATUS_ROOM);
+        cpu_out8(COM2, (uint8_t)*text);
+    }
 }

@@ -16,6 +16,9 @@ void out_hex(uint64_t value);
 /* Print the name of a firmware status, as "EFI_UNSUPPORTED". */
 void out_status(EFI_STATUS status);
 
+/* Print a string on COM2, between the lines of whatever uses it as its console. */
+void out_mark(const char *text);
+
 /* Wait until the last character has left the port, at most some milliseconds. */
 void out_drain(void);
 
