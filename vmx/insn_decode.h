@@ -58,7 +58,7 @@ struct insn {
     uint8_t width_bytes; /* of the memory access: 1, 2, 4, 8 */
     bool reads_memory;
     bool writes_memory;
-    bool memory_is_destination; /* else a register is, or (CMP, TEST) memory is the first operand */
+    bool memory_is_destination; /* the first operand is memory (CMP, TEST: without being written) */
     bool has_lock;
     /* The other operand: a register's value or the immediate, already fetched, zero-extended from
      * width_bytes. 0 for one-operand instructions. */

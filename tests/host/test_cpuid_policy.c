@@ -228,6 +228,36 @@ static void controls_decide(void **state)
     assert_true(policy.shows_cet && policy.shows_user_wait && policy.shows_amx);
 }
 
+/* One control at a time shows just its own instructions. */
+static void each_control_shows_its_own(void **state)
+{
+    static const struct {
+        struct vmx_controls controls;
+        uint32_t ebx, ecx, edx, extended_edx, xsave_eax;
+    } cases[] = {
+        {{.shows_rdtscp = true}, 0, CPUID_7_ECX_RDPID, 0, CPUID_80000001_EDX_RDTSCP, 0},
+        {{.shows_invpcid = true}, CPUID_7_EBX_INVPCID, 0, 0, 0, 0},
+        {{.shows_xsaves = true}, 0, 0, 0, 0, CPUID_D_1_EAX_XSAVES},
+        {{.shows_user_wait = true}, 0, CPUID_7_ECX_WAITPKG, 0, 0, 0},
+        {{.shows_cet = true}, 0, CPUID_7_ECX_CET_SS, CPUID_7_EDX_CET_IBT, 0, 0},
+    };
+    struct cpuid_policy none;
+
+    (void)state;
+    cpuid_policy_init(&none, &no_controls, &ones_source);
+    for (unsigned int i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cpuid_policy policy;
+
+        cpuid_policy_init(&policy, &cases[i].controls, &ones_source);
+        assert_int_equal(policy.allow_7_ebx ^ none.allow_7_ebx, cases[i].ebx);
+        assert_int_equal(policy.allow_7_ecx ^ none.allow_7_ecx, cases[i].ecx);
+        assert_int_equal(policy.allow_7_edx ^ none.allow_7_edx, cases[i].edx);
+        assert_int_equal(policy.allow_80000001_edx ^ none.allow_80000001_edx,
+                         cases[i].extended_edx);
+        assert_int_equal(policy.allow_d_1_eax ^ none.allow_d_1_eax, cases[i].xsave_eax);
+    }
+}
+
 static void guest_state_is_reflected(void **state)
 {
     struct cpuid_policy policy;
@@ -340,6 +370,7 @@ int main(void)
         cmocka_unit_test(hidden_leaves_are_zero),
         cmocka_unit_test(unknown_bits_are_hidden),
         cmocka_unit_test(controls_decide),
+        cmocka_unit_test(each_control_shows_its_own),
         cmocka_unit_test(guest_state_is_reflected),
         cmocka_unit_test(xsave_leaves_fit_the_shown_components),
         cmocka_unit_test(cr4_follows_the_shown_features),
