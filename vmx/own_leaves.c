@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/own_leaves.h"
+
+#include <stddef.h>
+
+#define SIGNATURE_SLUI 0x69756C53u /* "Slui" */
+#define SIGNATURE_CESL 0x6C536563u /* "ceSl" */
+#define SIGNATURE_UICE 0x65636975u /* "uice" */
+
+bool own_leaves_has(uint32_t leaf)
+{
+    return leaf >= OWN_LEAF_BASE && leaf <= OWN_LEAF_LAST;
+}
+
+static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t vp_index = 0; vp_index < own->vp_count; vp_index++) {
+        sum += own->counter(own->context, counter, vp_index);
+    }
+    return sum;
+}
+
+static void read_counter(const struct own_leaves *own, uint32_t subleaf, struct cpuid_regs *out)
+{
+    uint32_t counter = subleaf & 0xFFFF;
+    uint32_t selector = subleaf >> 16;
+    uint64_t value;
+
+    out->ecx = own->counter_count;
+    if (counter >= own->counter_count || selector > own->vp_count || own->counter == NULL) {
+        return;
+    }
+    value = selector == 0 ? sum_over_vps(own, counter)
+                          : own->counter(own->context, counter, selector - 1);
+    out->eax = (uint32_t)value;
+    out->ebx = (uint32_t)(value >> 32);
+    out->edx = 1;
+}
+
+void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
+                     uint32_t vp_index, struct cpuid_regs *out)
+{
+    *out = (struct cpuid_regs){0, 0, 0, 0};
+    switch (leaf) {
+    case OWN_LEAF_BASE:
+        if (subleaf == 0) {
+            *out =
+                (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
+        }
+        break;
+    case OWN_LEAF_INFO:
+        if (subleaf == 0) {
+            *out = (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
+        }
+        break;
+    case OWN_LEAF_COUNTER:
+        read_counter(own, subleaf, out);
+        break;
+    default:
+        break;
+    }
+}
