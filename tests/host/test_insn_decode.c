@@ -87,6 +87,8 @@ static const struct decode_case cases[] = {
     {B("\x40\x88\x26"), M64, INSN_MOV, 1, 1, 4, STORE, 0xC3, INSN_DS, V(6)},
     /* a REX prefix before another prefix does not count: mov [rsi], sp */
     {B("\x48\x66\x89\x26"), M64, INSN_MOV, 2, 2, 4, STORE, 0xB2C3, INSN_DS, V(6)},
+    /* nor for byte registers: mov [rsi], ah */
+    {B("\x40\x3e\x88\x26"), M64, INSN_MOV, 1, 1, 0, STORE | HIGH, 0xB2, INSN_DS, V(6)},
     /* movzx eax, byte [rdi] */
     {B("\x0f\xb6\x07"), M64, INSN_MOV, 1, 4, 0, LOAD, 0, INSN_DS, V(7)},
     /* movsx rax, word [rdi] */
