@@ -2,6 +2,7 @@
 #include "vmx/exit_decode.h"
 
 #include "core/bits.h"
+#include "core/compiler.h"
 
 #define EXIT_REASON_BASIC_MASK    0xFFFFu
 #define EXIT_REASON_BUS_LOCK      BIT32(26)
@@ -18,64 +19,30 @@ void exit_decode_reason(uint32_t exit_reason, struct vm_exit *exit)
 
 bool exit_has_instruction_length(uint32_t basic_reason)
 {
-    switch (basic_reason) {
-    case EXIT_REASON_CPUID:
-    case EXIT_REASON_GETSEC:
-    case EXIT_REASON_HLT:
-    case EXIT_REASON_INVD:
-    case EXIT_REASON_INVLPG:
-    case EXIT_REASON_RDPMC:
-    case EXIT_REASON_RDTSC:
-    case EXIT_REASON_RSM:
-    case EXIT_REASON_VMCALL:
-    case EXIT_REASON_VMCLEAR:
-    case EXIT_REASON_VMLAUNCH:
-    case EXIT_REASON_VMPTRLD:
-    case EXIT_REASON_VMPTRST:
-    case EXIT_REASON_VMREAD:
-    case EXIT_REASON_VMRESUME:
-    case EXIT_REASON_VMWRITE:
-    case EXIT_REASON_VMXOFF:
-    case EXIT_REASON_VMXON:
-    case EXIT_REASON_CR_ACCESS:
-    case EXIT_REASON_MOV_DR:
-    case EXIT_REASON_IO_INSTRUCTION:
-    case EXIT_REASON_RDMSR:
-    case EXIT_REASON_WRMSR:
-    case EXIT_REASON_MWAIT:
-    case EXIT_REASON_MONITOR:
-    case EXIT_REASON_PAUSE:
-    case EXIT_REASON_GDTR_OR_IDTR_ACCESS:
-    case EXIT_REASON_LDTR_OR_TR_ACCESS:
-    case EXIT_REASON_INVEPT:
-    case EXIT_REASON_RDTSCP:
-    case EXIT_REASON_INVVPID:
-    case EXIT_REASON_WBINVD_OR_WBNOINVD:
-    case EXIT_REASON_XSETBV:
-    case EXIT_REASON_RDRAND:
-    case EXIT_REASON_INVPCID:
-    case EXIT_REASON_VMFUNC:
-    case EXIT_REASON_ENCLS:
-    case EXIT_REASON_RDSEED:
-    case EXIT_REASON_XSAVES:
-    case EXIT_REASON_XRSTORS:
-    case EXIT_REASON_PCONFIG:
-    case EXIT_REASON_UMWAIT:
-    case EXIT_REASON_TPAUSE:
-    case EXIT_REASON_LOADIWKEY:
-    case EXIT_REASON_ENCLV:
-    case EXIT_REASON_SEAMCALL:
-    case EXIT_REASON_TDCALL:
-    case EXIT_REASON_RDMSRLIST:
-    case EXIT_REASON_WRMSRLIST:
-    case EXIT_REASON_URDMSR:
-    case EXIT_REASON_UWRMSR:
-    case EXIT_REASON_RDMSR_IMMEDIATE:
-    case EXIT_REASON_WRMSRNS_IMMEDIATE:
-        return true;
-    default:
-        return false;
+    /* From and to, both included. */
+    static const struct {
+        enum exit_reason first, last;
+    } instructions[] = {
+        {EXIT_REASON_CPUID, EXIT_REASON_WRMSR},
+        {EXIT_REASON_MWAIT, EXIT_REASON_MWAIT},
+        {EXIT_REASON_MONITOR, EXIT_REASON_PAUSE},
+        {EXIT_REASON_GDTR_OR_IDTR_ACCESS, EXIT_REASON_LDTR_OR_TR_ACCESS},
+        {EXIT_REASON_INVEPT, EXIT_REASON_RDTSCP},
+        {EXIT_REASON_INVVPID, EXIT_REASON_XSETBV},
+        {EXIT_REASON_RDRAND, EXIT_REASON_RDSEED},
+        {EXIT_REASON_XSAVES, EXIT_REASON_PCONFIG},
+        {EXIT_REASON_UMWAIT, EXIT_REASON_ENCLV},
+        {EXIT_REASON_SEAMCALL, EXIT_REASON_UWRMSR},
+        {EXIT_REASON_RDMSR_IMMEDIATE, EXIT_REASON_WRMSRNS_IMMEDIATE},
+    };
+
+    for (unsigned int i = 0; i < ARRAY_LEN(instructions); i++) {
+        if (basic_reason >= (uint32_t)instructions[i].first &&
+            basic_reason <= (uint32_t)instructions[i].last) {
+            return true;
+        }
     }
+    return false;
 }
 
 void exit_decode_cr_access(uint64_t qualification, struct cr_access *access)

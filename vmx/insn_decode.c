@@ -132,6 +132,33 @@ static const char *why_unsupported(uint8_t byte)
     return "opcode";
 }
 
+/* TEST, XCHG and MOV with a register; false: it is none of them. */
+static bool move_opcode(uint8_t byte, uint8_t bytes, struct opcode *opcode)
+{
+    switch (byte & ~1u) {
+    case 0x84:
+        set_opcode(opcode, INSN_TEST, FORM_MEM_REG, bytes);
+        return true;
+    case 0x86:
+        set_opcode(opcode, INSN_XCHG, FORM_MEM_REG, bytes);
+        return true;
+    case 0x88:
+        set_opcode(opcode, INSN_MOV, FORM_MEM_REG, bytes);
+        return true;
+    case 0x8A:
+        set_opcode(opcode, INSN_MOV, FORM_REG_MEM, bytes);
+        return true;
+    case 0xA0:
+        set_opcode(opcode, INSN_MOV, FORM_REG_MOFFS, bytes);
+        return true;
+    case 0xA2:
+        set_opcode(opcode, INSN_MOV, FORM_MOFFS_REG, bytes);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum insn_status one_byte_opcode(struct insn_cursor *cursor, struct opcode *opcode,
                                         const char **reason)
 {
@@ -168,31 +195,10 @@ static enum insn_status one_byte_opcode(struct insn_cursor *cursor, struct opcod
     case 0xFE:
     case 0xFF:
         return group_opcode(cursor, byte, bytes, opcode, reason);
-    case 0x84:
-    case 0x85:
-        set_opcode(opcode, INSN_TEST, FORM_MEM_REG, bytes);
-        return INSN_OK;
-    case 0x86:
-    case 0x87:
-        set_opcode(opcode, INSN_XCHG, FORM_MEM_REG, bytes);
-        return INSN_OK;
-    case 0x88:
-    case 0x89:
-        set_opcode(opcode, INSN_MOV, FORM_MEM_REG, bytes);
-        return INSN_OK;
-    case 0x8A:
-    case 0x8B:
-        set_opcode(opcode, INSN_MOV, FORM_REG_MEM, bytes);
-        return INSN_OK;
-    case 0xA0:
-    case 0xA1:
-        set_opcode(opcode, INSN_MOV, FORM_REG_MOFFS, bytes);
-        return INSN_OK;
-    case 0xA2:
-    case 0xA3:
-        set_opcode(opcode, INSN_MOV, FORM_MOFFS_REG, bytes);
-        return INSN_OK;
     default:
+        if (move_opcode(byte, bytes, opcode)) {
+            return INSN_OK;
+        }
         REFUSE(INSN_UNSUPPORTED, why_unsupported(byte));
     }
 }

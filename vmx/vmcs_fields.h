@@ -10,37 +10,47 @@
  * Encoding in VMCS" and chapter "Virtual Machine Control Structures".
  */
 
-#define VMCS_PICK_16(is16, is32, is64, natural)      is16
-#define VMCS_PICK_32(is16, is32, is64, natural)      is32
-#define VMCS_PICK_64(is16, is32, is64, natural)      is64
-#define VMCS_PICK_NATURAL(is16, is32, is64, natural) natural
-#define VMCS_ENUMERATOR(name, encoding)              VMCS_##name = (encoding),
-#define VMCS_NOTHING(name, encoding)
+/* VMCS_LIST_w_v: what the list of width w makes of a field of width v. */
+#define VMCS_LIST_16_16(name, encoding) VMCS_##name = (encoding),
+#define VMCS_LIST_16_32(name, encoding)
+#define VMCS_LIST_16_64(name, encoding)
+#define VMCS_LIST_16_NATURAL(name, encoding)
+
+#define VMCS_LIST_32_16(name, encoding)
+#define VMCS_LIST_32_32(name, encoding) VMCS_##name = (encoding),
+#define VMCS_LIST_32_64(name, encoding)
+#define VMCS_LIST_32_NATURAL(name, encoding)
+
+#define VMCS_LIST_64_16(name, encoding)
+#define VMCS_LIST_64_32(name, encoding)
+#define VMCS_LIST_64_64(name, encoding) VMCS_##name = (encoding),
+#define VMCS_LIST_64_NATURAL(name, encoding)
+
+#define VMCS_LIST_NATURAL_16(name, encoding)
+#define VMCS_LIST_NATURAL_32(name, encoding)
+#define VMCS_LIST_NATURAL_64(name, encoding)
+#define VMCS_LIST_NATURAL_NATURAL(name, encoding) VMCS_##name = (encoding),
 
 enum vmcs_field16 {
-#define VMCS_FIELD(width, name, encoding) \
-    VMCS_PICK_##width(VMCS_ENUMERATOR, VMCS_NOTHING, VMCS_NOTHING, VMCS_NOTHING)(name, encoding)
+#define VMCS_FIELD(width, name, encoding) VMCS_LIST_16_##width(name, encoding)
 #include "vmx/vmcs_fields.def"
 #undef VMCS_FIELD
 };
 
 enum vmcs_field32 {
-#define VMCS_FIELD(width, name, encoding) \
-    VMCS_PICK_##width(VMCS_NOTHING, VMCS_ENUMERATOR, VMCS_NOTHING, VMCS_NOTHING)(name, encoding)
+#define VMCS_FIELD(width, name, encoding) VMCS_LIST_32_##width(name, encoding)
 #include "vmx/vmcs_fields.def"
 #undef VMCS_FIELD
 };
 
 enum vmcs_field64 {
-#define VMCS_FIELD(width, name, encoding) \
-    VMCS_PICK_##width(VMCS_NOTHING, VMCS_NOTHING, VMCS_ENUMERATOR, VMCS_NOTHING)(name, encoding)
+#define VMCS_FIELD(width, name, encoding) VMCS_LIST_64_##width(name, encoding)
 #include "vmx/vmcs_fields.def"
 #undef VMCS_FIELD
 };
 
 enum vmcs_field_natural {
-#define VMCS_FIELD(width, name, encoding) \
-    VMCS_PICK_##width(VMCS_NOTHING, VMCS_NOTHING, VMCS_NOTHING, VMCS_ENUMERATOR)(name, encoding)
+#define VMCS_FIELD(width, name, encoding) VMCS_LIST_NATURAL_##width(name, encoding)
 #include "vmx/vmcs_fields.def"
 #undef VMCS_FIELD
 };

@@ -42,6 +42,14 @@ static void only_instructions_have_a_length(void **state)
     assert_false(exit_has_instruction_length(EXIT_REASON_ENTRY_FAILURE_GUEST_STATE));
     assert_false(exit_has_instruction_length(EXIT_REASON_NMI_WINDOW));
     assert_false(exit_has_instruction_length(EXIT_REASON_LIMIT));
+    for (uint32_t reason = 0; reason < EXIT_REASON_LIMIT; reason++) {
+        static const uint8_t others[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  33,
+                                         34, 35, 37, 38, 41, 42, 43, 44, 45, 48, 49,
+                                         52, 56, 62, 66, 71, 72, 73, 74, 75, 82, 83};
+        bool is_other = memchr(others, (int)reason, sizeof(others)) != NULL;
+
+        assert_int_equal(exit_has_instruction_length(reason), !is_other);
+    }
 }
 
 static void control_register_accesses(void **state)
