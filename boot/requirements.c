@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "boot/efi_console.h"
+#include "boot/startup.h"
+#include "core/cpu.h"
+#include "core/cpuid_bits.h"
+#include "core/msr.h"
+#include "vmx/vmx_on.h"
+
+static void read_mtrrs(struct mtrr_state *mtrrs, const struct vmx_cpu_features *features)
+{
+    unsigned int count;
+
+    mtrrs->phys_bits = features->leaf80000008_eax & 0xFF;
+    if ((features->leaf1_edx & CPUID_1_EDX_MTRR) == 0) {
+        return;
+    }
+    mtrrs->cap = cpu_read_msr(MSR_IA32_MTRRCAP);
+    mtrrs->def_type = cpu_read_msr(MSR_IA32_MTRR_DEF_TYPE);
+    for (unsigned int i = 0; i < MTRR_FIXED_COUNT && (mtrrs->cap & IA32_MTRRCAP_FIX) != 0; i++) {
+        mtrrs->fixed[i] = cpu_read_msr(mtrr_fixed_msr(i));
+    }
+    count = mtrr_variable_count(mtrrs);
+    for (unsigned int i = 0; i < count; i++) {
+        mtrrs->variable[i].base = cpu_read_msr(MSR_IA32_MTRR_PHYSBASE0 + 2 * i);
+        mtrrs->variable[i].mask = cpu_read_msr(MSR_IA32_MTRR_PHYSMASK0 + 2 * i);
+    }
+}
+
+/* On each LP. Reads, changes nothing. */
+static void EFIAPI survey(void *argument)
+{
+    struct lp_survey *out = argument;
+
+    vmx_read_capabilities(&out->msrs, &out->features);
+    read_mtrrs(&out->mtrrs, &out->features);
+    out->apic_base = cpu_read_msr(MSR_IA32_APIC_BASE);
+    if ((out->features.leaf1_edx & CPUID_1_EDX_MCA) != 0) {
+        out->mcg_cap = cpu_read_msr(MSR_IA32_MCG_CAP);
+    }
+}
+
+static EFI_STATUS survey_all(struct startup *startup)
+{
+    EFI_STATUS status = startup->services->AllocatePool(
+        EfiLoaderData, startup->mp.count * sizeof(struct lp_survey), (void **)&startup->surveys);
+
+    if (EFI_ERROR(status)) {
+        return status;
+    }
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        startup->surveys[i] = (struct lp_survey){0};
+        status = efi_mp_run(&startup->mp, i, survey, &startup->surveys[i]);
+        if (EFI_ERROR(status)) {
+            efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) does not run our code: %s",
+                             (unsigned int)i, startup->lps[i].apic_id, efi_status_name(status));
+            return status;
+        }
+    }
+    return EFI_SUCCESS;
+}
+
+static void say_missing(const struct startup *startup, UINTN lp, const struct caps_missing *missing)
+{
+    efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) lacks what Sluice needs:", (unsigned int)lp,
+                     startup->lps[lp].apic_id);
+    for (unsigned int i = 0; i < missing->count; i++) {
+        efi_console_line(LOG_ERROR, "  - %s", missing->text[i]);
+    }
+}
+
+/* Returns whether this LP is fit. LPs that lack the same as the boot processor are not listed each. */
+static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
+{
+    static struct caps_missing missing;
+    const struct lp_survey *mine = &startup->surveys[lp];
+    const struct lp_survey *other = &startup->surveys[first];
+    struct vmx_controls controls;
+    const char *difference;
+
+    if (lp == first) {
+        if (!caps_choose(&mine->msrs, &mine->features, &startup->controls, &missing)) {
+            say_missing(startup, lp, &missing);
+            return false;
+        }
+        return true;
+    }
+    if (!caps_equal(&mine->msrs, &mine->features, &other->msrs, &other->features, &difference)) {
+        efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) differs from LP%02u: %s",
+                         (unsigned int)lp, startup->lps[lp].apic_id, (unsigned int)first,
+                         difference);
+        if (!caps_choose(&mine->msrs, &mine->features, &controls, &missing)) {
+            say_missing(startup, lp, &missing);
+        }
+        return false;
+    }
+    if (caps_feature_control_state(mine->msrs.feature_control) !=
+            CAPS_FEATURE_CONTROL_LOCKED_OFF ||
+        caps_feature_control_state(other->msrs.feature_control) ==
+            CAPS_FEATURE_CONTROL_LOCKED_OFF) {
+        return true;
+    }
+    (void)!caps_choose(&mine->msrs, &mine->features, &controls, &missing);
+    say_missing(startup, lp, &missing);
+    return false;
+}
+
+EFI_STATUS startup_check_requirements(struct startup *startup)
+{
+    EFI_STATUS status = survey_all(startup);
+    UINTN first = startup->mp.boot_lp;
+    bool is_fit;
+
+    if (EFI_ERROR(status)) {
+        return status;
+    }
+    is_fit = check_lp(startup, first, first);
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        if (i != first) {
+            is_fit &= check_lp(startup, i, first);
+        }
+    }
+    if (!is_fit) {
+        efi_console_line(LOG_ERROR, "this machine cannot run Sluice; nothing was changed");
+        return EFI_UNSUPPORTED;
+    }
+    efi_console_line(LOG_INFO,
+                     "VT-x: VMCS revision %x, %u physical address bits, EPT pages%s%s, INVVPID%s%s",
+                     startup->controls.vmcs_revision, startup->controls.physical_address_bits,
+                     startup->controls.ept_has_1g ? " 1G" : "",
+                     startup->controls.ept_has_2m ? " 2M 4K" : " 4K",
+                     startup->controls.has_invvpid_single ? " single" : "",
+                     startup->controls.has_invvpid_all ? " all" : "");
+    return EFI_SUCCESS;
+}

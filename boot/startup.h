@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BOOT_STARTUP_H
+#define BOOT_STARTUP_H
+
+#include <efi.h>
+
+#include "boot/efi_mp.h"
+#include "core/boot_info.h"
+#include "core/machine.h"
+#include "mm/page_pool.h"
+#include "vmx/partition.h"
+
+/*
+ * The start-up, step by step; efi_main.c is the list. It lies in the firmware's memory: nothing of
+ * it may be used by root mode, and once the boot processor is a guest, nothing of struct machine may
+ * be used by it, since that is hidden then.
+ */
+
+/* What one LP can do, as it said itself. */
+struct lp_survey {
+    struct vmx_capability_msrs msrs;
+    struct vmx_cpu_features features;
+    struct mtrr_state mtrrs;
+    uint64_t apic_base;
+    uint64_t mcg_cap;
+};
+
+struct startup {
+    EFI_HANDLE image;
+    EFI_HANDLE device; /* the volume that the image came from; NULL: none */
+    EFI_SYSTEM_TABLE *system;
+    EFI_BOOT_SERVICES *services;
+    struct boot_config config;
+    struct efi_mp mp;
+    struct boot_lp lps[BOOT_MAX_LPS];
+    struct lp_survey *surveys; /* by LP, from AllocatePool */
+    struct vmx_controls controls;
+    struct boot_acpi acpi;
+    EFI_PHYSICAL_ADDRESS rsdp; /* 0: none */
+    struct guest_memory memory;
+    uint64_t memory_top; /* first address above everything in the memory map, at least 4 GiB */
+    uint64_t tsc_at_start;
+    uint64_t tsc_hz;
+    enum tsc_source tsc_source;
+    struct log_state log; /* until machine->log takes over */
+
+    EFI_PHYSICAL_ADDRESS resident;
+    UINTN resident_pages;
+    struct page_pool pool;
+    struct machine *machine;
+    uint64_t host_cr3;
+    uint64_t host_idt;
+
+    EFI_HANDLE next; /* the next boot image, loaded */
+    char next_path[CONFIG_PATH_CHARS];
+};
+
+/* boot/read_config.c: \sluice.cfg and the load options. Says what is wrong and with which line. */
+EFI_STATUS startup_read_config(struct startup *startup);
+
+/* boot/platform_facts.c: ACPI, memory map, TSC frequency. */
+EFI_STATUS startup_find_platform(struct startup *startup);
+
+/* boot/requirements.c: every LP is asked; all that is missing is said. Changes nothing. */
+EFI_STATUS startup_check_requirements(struct startup *startup);
+
+/* boot/next_image.c */
+EFI_STATUS startup_load_next(struct startup *startup);
+EFI_STATUS startup_start_next(struct startup *startup);
+void startup_unload_next(struct startup *startup);
+
+/* boot/machine_setup.c: resident memory, page tables, machine and partition. */
+EFI_STATUS startup_build_machine(struct startup *startup);
+void startup_free_machine(struct startup *startup);
+
+/* boot/virtualise.c: every LP becomes a guest, the boot processor last; or none. */
+EFI_STATUS startup_virtualise(struct startup *startup);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "boot/efi_console.h"
+#include "boot/resident.h"
+#include "boot/startup.h"
+#include "core/apic.h"
+#include "core/cpu.h"
+#include "core/fmt.h"
+#include "core/msr.h"
+#include "vmx/entry.h"
+#include "vmx/guest_state.h"
+#include "vmx/leave.h"
+#include "vmx/names.h"
+#include "vmx/run.h"
+#include "vmx/vmcs.h"
+#include "vmx/vmcs_setup.h"
+#include "vmx/vmx_on.h"
+#include "vmx/vmx_state.h"
+
+/*
+ * One processor's way into VMX non-root operation. It lies in the firmware's memory, since the guest
+ * that comes out of virtualise() can see nothing of struct lp.
+ */
+struct entry_request {
+    const struct startup *startup;
+    struct lp *lp;
+    bool has_failed;
+    char why[160];
+};
+
+static void fail(struct entry_request *request, const char *why)
+{
+    request->has_failed = true;
+    (void)fmt_print(request->why, sizeof(request->why), "%s", why);
+}
+
+static void take_apic_state(struct vcpu *vcpu)
+{
+    struct vmx_state *vmx = vcpu->vmx;
+    bool is_x2apic;
+
+    vmx->apic_base = cpu_read_msr(MSR_IA32_APIC_BASE);
+    is_x2apic = (vmx->apic_base & IA32_APIC_BASE_EXTD) != 0;
+    atomic_store(&vmx->is_x2apic, is_x2apic);
+    atomic_store(&vmx->is_apic_enabled, (vmx->apic_base & IA32_APIC_BASE_ENABLE) != 0);
+    if (!is_x2apic) {
+        vmx->icr_high = apic_read(APIC_ICR_HIGH) & 0xFF000000;
+        atomic_store(&vmx->ldr, apic_read(APIC_LDR));
+        atomic_store(&vmx->dfr, apic_read(APIC_DFR));
+    }
+    vmx->is_pmi_armed = (apic_read(APIC_LVT_PMI) & APIC_LVT_MASKED) == 0;
+}
+
+static bool fill_vmcs(struct entry_request *request)
+{
+    const struct startup *startup = request->startup;
+    struct partition *partition = startup->machine->partition;
+    struct host_environment environment = {
+        .cr3 = startup->host_cr3,
+        .idt = startup->host_idt,
+        .exit_entry = resident_address(startup->resident,
+                                       (const void *)(uintptr_t)vmx_exit_entry),
+    };
+    uint32_t encoding;
+
+    vmcs_set_bring_up(true);
+    vmcs_setup_controls(partition, request->lp->vcpu);
+    vmcs_setup_host(request->lp, &environment);
+    guest_state_capture(partition, request->lp->vcpu);
+    if (vmcs_take_failure(&encoding)) {
+        (void)fmt_print(request->why, sizeof(request->why), "VMWRITE of %s failed",
+                        vmcs_field_name(encoding));
+        request->has_failed = true;
+        return false;
+    }
+    return true;
+}
+
+/* What VMLAUNCH said when it returned. An entry that fails on guest state exits to root mode, which
+ * reports it and stops. */
+static void explain_launch(struct entry_request *request, enum entry_outcome outcome)
+{
+    uint64_t error = 0;
+
+    if (outcome == ENTRY_FAIL_INVALID ||
+        vmx_failed(vmx_read(VMCS_VM_INSTRUCTION_ERROR, &error))) {
+        fail(request, "VMLAUNCH: VMfailInvalid");
+        return;
+    }
+    (void)fmt_print(request->why, sizeof(request->why), "VMLAUNCH: %s",
+                    vmx_instruction_error_name((uint32_t)error));
+    request->has_failed = true;
+}
+
+static void enter(struct entry_request *request)
+{
+    struct lp *lp = request->lp;
+    struct machine *machine = lp->machine;
+    enum entry_outcome outcome;
+
+    run_prepare_first_exit(lp, resident_address(request->startup->resident,
+                                                (const void *)(uintptr_t)entry_first_exit));
+    atomic_store(&lp->shared.running, lp->vcpu);
+    lp->is_virtualised = true;
+    atomic_fetch_add(&machine->online, 1);
+    outcome = entry_launch_here(lp);
+    if (outcome == ENTRY_EXITED) {
+        return; /* as the guest: lp and machine are hidden now */
+    }
+    lp->is_virtualised = false;
+    atomic_fetch_sub(&machine->online, 1);
+    explain_launch(request, outcome);
+    vmx_disable(lp);
+}
+
+/* On each LP, by MP Services. Interrupts are off until the guest's are on again. */
+static void EFIAPI virtualise(void *argument)
+{
+    struct entry_request *request = argument;
+    bool had_interrupts = cpu_interrupts_are_on();
+    const char *why;
+
+    cpu_disable_interrupts();
+    take_apic_state(request->lp->vcpu);
+    if (vmx_enable(request->lp, &request->startup->controls, &why) != STATUS_OK) {
+        fail(request, why);
+    } else if (fill_vmcs(request)) {
+        enter(request);
+    } else {
+        vmx_disable(request->lp);
+    }
+    if (had_interrupts) {
+        cpu_enable_interrupts();
+    }
+}
+
+/* On an LP that is a guest already: back to what it was. */
+static void EFIAPI leave(void *argument)
+{
+    bool had_interrupts = cpu_interrupts_are_on();
+
+    (void)argument;
+    cpu_disable_interrupts();
+    leave_request();
+    if (had_interrupts) {
+        cpu_enable_interrupts();
+    }
+}
+
+static EFI_STATUS virtualise_one(struct startup *startup, UINTN index)
+{
+    /* Static, since an AP that did not answer in time might still write to it. */
+    static struct entry_request request;
+    EFI_STATUS status;
+
+    request = (struct entry_request){.startup = startup, .lp = startup->machine->lps[index]};
+    status = efi_mp_run(&startup->mp, index, virtualise, &request);
+    if (!EFI_ERROR(status) && request.has_failed) {
+        status = EFI_DEVICE_ERROR;
+    }
+    if (EFI_ERROR(status)) {
+        efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) cannot be virtualised: %s",
+                         (unsigned int)index, startup->lps[index].apic_id,
+                         request.has_failed ? request.why : efi_status_name(status));
+    }
+    return status;
+}
+
+static void undo(struct startup *startup, const bool *is_guest)
+{
+    unsigned int undone = 0;
+
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        EFI_STATUS status;
+
+        if (!is_guest[i]) {
+            continue;
+        }
+        status = efi_mp_run(&startup->mp, i, leave, NULL);
+        if (EFI_ERROR(status)) {
+            efi_console_line(LOG_ERROR, "LP%02u does not leave VMX operation: %s",
+                             (unsigned int)i, efi_status_name(status));
+            continue;
+        }
+        undone++;
+    }
+    efi_console_line(LOG_ERROR,
+                     "%u LPs have left VMX operation again; all is as before, but "
+                     "IA32_FEATURE_CONTROL stays locked",
+                     undone);
+}
+
+EFI_STATUS startup_virtualise(struct startup *startup)
+{
+    static bool is_guest[BOOT_MAX_LPS];
+    UINTN boot_lp = startup->mp.boot_lp;
+    EFI_STATUS status = EFI_SUCCESS;
+
+    for (UINTN i = 0; i < startup->mp.count && !EFI_ERROR(status); i++) {
+        if (i != boot_lp) {
+            status = virtualise_one(startup, i);
+            is_guest[i] = !EFI_ERROR(status);
+        }
+    }
+    if (!EFI_ERROR(status)) {
+        efi_console_line(LOG_INFO, "%u LPs run as guests; the boot processor follows",
+                         (unsigned int)startup->mp.count - 1);
+        log_drain();
+        /* Release: everything above is visible to an LP that sees it (vmx/exit_signal.c). */
+        atomic_store_explicit(&startup->machine->is_started, true, memory_order_release);
+        status = virtualise_one(startup, boot_lp);
+        if (EFI_ERROR(status)) {
+            atomic_store_explicit(&startup->machine->is_started, false, memory_order_release);
+        }
+    }
+    if (EFI_ERROR(status)) {
+        undo(startup, is_guest);
+        return status;
+    }
+    efi_console_use_log(false);
+    return EFI_SUCCESS;
+}

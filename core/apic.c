@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/apic.h"
+
+#include "core/compiler.h"
+#include "core/cpu.h"
+#include "core/idt.h"
+#include "core/msr.h"
+
+#define X2APIC_MSR(index) (0x800u + ((uint32_t)(index) >> 4))
+#define APIC_SEND_POLLS 1000000u
+#define APIC_VECTOR_WORDS 8u /* of 32 vectors, 16 bytes apart */
+#define APIC_MAX_IN_SERVICE 256u
+#define APIC_SVR_RESET 0xFFu
+#define APIC_SVR_ENABLE (1u << 8)
+#define APIC_MAX_LVT_SHIFT 16u
+
+bool apic_is_x2apic(void)
+{
+    return (cpu_read_msr(MSR_IA32_APIC_BASE) & IA32_APIC_BASE_EXTD) != 0;
+}
+
+static volatile uint32_t *page_register(uint32_t offset)
+{
+    return (volatile uint32_t *)(uintptr_t)(APIC_PAGE + offset);
+}
+
+static uint32_t read_offset(uint32_t offset)
+{
+    if (apic_is_x2apic()) {
+        return (uint32_t)cpu_read_msr(X2APIC_MSR(offset));
+    }
+    return *page_register(offset);
+}
+
+static void write_offset(uint32_t offset, uint32_t value)
+{
+    if (apic_is_x2apic()) {
+        cpu_write_msr(X2APIC_MSR(offset), value);
+        return;
+    }
+    *page_register(offset) = value;
+}
+
+uint32_t apic_read(enum apic_register index)
+{
+    return read_offset(index);
+}
+
+void apic_write(enum apic_register index, uint32_t value)
+{
+    write_offset(index, value);
+}
+
+uint32_t apic_id(void)
+{
+    uint32_t id = read_offset(APIC_ID);
+
+    return apic_is_x2apic() ? id : id >> 24;
+}
+
+static bool wait_until_sent(void)
+{
+    for (uint32_t poll = 0; poll < APIC_SEND_POLLS; poll++) {
+        if ((*page_register(APIC_ICR_LOW) & APIC_ICR_DELIVERY_PENDING) == 0) {
+            return true;
+        }
+        cpu_pause();
+    }
+    return false;
+}
+
+enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after)
+{
+    if (apic_is_x2apic()) {
+        cpu_fence_before_x2apic();
+        cpu_write_msr(MSR_IA32_X2APIC_ICR, ((uint64_t)destination << 32) | low);
+        return STATUS_OK;
+    }
+    if (!wait_until_sent()) {
+        return STATUS_TIMED_OUT;
+    }
+    *page_register(APIC_ICR_HIGH) = destination << 24;
+    /* Stores to the uncached page are in program order with earlier ones, which are visible first. */
+    *page_register(APIC_ICR_LOW) = low;
+    if (!wait_until_sent()) {
+        return STATUS_TIMED_OUT;
+    }
+    *page_register(APIC_ICR_HIGH) = icr_high_after;
+    return STATUS_OK;
+}
+
+static bool any_vector(uint32_t offset)
+{
+    uint32_t all = 0;
+
+    for (uint32_t word = 0; word < APIC_VECTOR_WORDS; word++) {
+        all |= read_offset(offset + word * 16);
+    }
+    return all != 0;
+}
+
+/* What is in service is ended; what is requested can only be taken, so it is: the host's interrupt
+ * stubs acknowledge and drop it (core/idt.c). */
+static void drop_interrupts(void)
+{
+    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_ISR); count++) {
+        apic_write(APIC_EOI, 0);
+    }
+    if (!any_vector(APIC_IRR)) {
+        return;
+    }
+    apic_write(APIC_TPR, 0);
+    apic_write(APIC_SVR, APIC_SVR_RESET | APIC_SVR_ENABLE);
+    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_IRR); count++) {
+        cpu_take_pending_interrupts();
+    }
+}
+
+void apic_reset_by_init(void)
+{
+    static const enum apic_register lvts[] = {APIC_LVT_TIMER, APIC_LVT_LINT0, APIC_LVT_LINT1,
+                                              APIC_LVT_ERROR, APIC_LVT_PMI,   APIC_LVT_THERMAL,
+                                              APIC_LVT_CMCI};
+    uint32_t max_lvt = (apic_read(APIC_VERSION) >> APIC_MAX_LVT_SHIFT) & 0xFF;
+    bool is_x2apic = apic_is_x2apic();
+
+    apic_write(APIC_TIMER_INITIAL, 0);
+    for (uint32_t i = 0; i < ARRAY_LEN(lvts) && i <= max_lvt; i++) {
+        apic_write(lvts[i], APIC_LVT_MASKED);
+    }
+    drop_interrupts();
+    apic_write(APIC_TIMER_DIVIDE, 0);
+    apic_write(APIC_TPR, 0);
+    apic_write(APIC_ESR, 0);
+    apic_write(APIC_ESR, 0);
+    if (!is_x2apic) {
+        apic_write(APIC_LDR, 0);
+        apic_write(APIC_DFR, 0xFFFFFFFF);
+    }
+    apic_write(APIC_SVR, APIC_SVR_RESET);
+}

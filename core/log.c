@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/log.h"
+
+#include "core/cpu.h"
+#include "core/fmt.h"
+#include "core/lp.h"
+
+#define LOG_LINE_CHARS 400u
+#define LOG_SEIZE_TRIES 1000000u
+
+static struct log_state *attached;
+static volatile bool is_seized;
+
+static const char level_letters[] = {'E', 'W', 'I', 'D'};
+
+void log_attach(struct log_state *state)
+{
+    attached = state;
+}
+
+bool log_is_on(enum log_level level)
+{
+    return attached != NULL && level <= attached->level;
+}
+
+static size_t put_prefix(char *line, size_t size, enum log_level level, const char *area,
+                         uint32_t lp_id, const struct vcpu *vcpu)
+{
+    uint64_t ticks = cpu_read_tsc() - attached->tsc_at_start;
+    uint64_t hz = attached->tsc_hz;
+    uint64_t seconds = hz == 0 ? 0 : ticks / hz;
+    uint64_t micros = hz == 0 ? 0 : (ticks % hz) * 1000000 / hz;
+    char lp_text[12] = "LP--";
+    char vp_text[12] = "VP---";
+
+    if (lp_id != LOG_LP_NONE) {
+        (void)fmt_print(lp_text, sizeof(lp_text), "LP%02u", lp_id);
+    }
+    if (vcpu != NULL) {
+        (void)fmt_print(vp_text, sizeof(vp_text), "VP%03u", vcpu->vp_index);
+    }
+    return fmt_print(line, size, "[%s %s +%u.%06u %s %c] ", lp_text, vp_text,
+                     (unsigned int)seconds, (unsigned int)micros, area, level_letters[level]);
+}
+
+static void write_line(enum log_level level, const char *area, uint32_t lp_id,
+                       const struct vcpu *vcpu, const char *format, va_list args)
+{
+    char line[LOG_LINE_CHARS];
+    size_t length = put_prefix(line, sizeof(line), level, area, lp_id, vcpu);
+
+    if (length < sizeof(line)) {
+        length += fmt_vprint(line + length, sizeof(line) - length, format, args);
+    }
+    if (length >= sizeof(line) - 1) {
+        length = sizeof(line) - 1;
+        line[length - 4] = line[length - 3] = line[length - 2] = '.';
+    }
+    line[length++] = '\n';
+    if (is_seized) {
+        uart_write(&attached->uart, line, length);
+        return;
+    }
+    spin_lock(&attached->lock);
+    uart_write(&attached->uart, line, length);
+    spin_unlock(&attached->lock);
+}
+
+void log_line(enum log_level level, const char *area, const char *format, ...)
+{
+    const struct lp *lp = this_lp();
+    va_list args;
+
+    if (!log_is_on(level)) {
+        return;
+    }
+    va_start(args, format);
+    write_line(level, area, lp->lp_id, lp->vcpu, format, args);
+    va_end(args);
+}
+
+void log_boot(enum log_level level, const char *area, uint32_t lp_id, const char *format, ...)
+{
+    va_list args;
+
+    if (!log_is_on(level)) {
+        return;
+    }
+    va_start(args, format);
+    write_line(level, area, lp_id, NULL, format, args);
+    va_end(args);
+}
+
+void log_seize(void)
+{
+    for (uint32_t attempt = 0; attempt < LOG_SEIZE_TRIES; attempt++) {
+        if (spin_try(&attached->lock)) {
+            break;
+        }
+        cpu_pause();
+    }
+    is_seized = true;
+}
+
+void log_drain(void)
+{
+    if (attached != NULL) {
+        uart_drain(&attached->uart);
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/panic.h"
+
+#include <stdarg.h>
+
+#include "core/cpu.h"
+#include "core/fmt.h"
+#include "core/log.h"
+#include "core/machine.h"
+#include "core/ops.h"
+
+#define PANIC_TEXT_CHARS 300u
+#define PANIC_STOP_POLLS 20000000u
+#define PANIC_FRAMES 16u
+
+NORETURN void panic_park(void)
+{
+    struct machine *machine = this_lp()->machine;
+
+    /* Release: what this LP wrote is visible to the one that waits in panic_stop_others. */
+    atomic_fetch_add_explicit(&machine->stopped, 1, memory_order_release);
+    for (;;) {
+        cpu_disable_interrupts();
+        cpu_halt();
+    }
+}
+
+void panic_stop_others(void)
+{
+    const struct lp *self = this_lp();
+    struct machine *machine = self->machine;
+    uint32_t others = atomic_load_explicit(&machine->online, memory_order_relaxed);
+
+    others = others > 0 ? others - 1 : 0;
+    for (uint32_t i = 0; i < machine->lp_count; i++) {
+        if (machine->lps[i] != self && machine->lps[i]->is_virtualised) {
+            root_ops.stop_lp(machine->lps[i]);
+        }
+    }
+    for (uint32_t poll = 0; poll < PANIC_STOP_POLLS; poll++) {
+        /* Acquire pairs with the release in panic_park. */
+        if (atomic_load_explicit(&machine->stopped, memory_order_acquire) >= others) {
+            return;
+        }
+        cpu_pause();
+    }
+    log_line(LOG_ERROR, "panic", "only %u of %u other LPs have stopped",
+             atomic_load_explicit(&machine->stopped, memory_order_acquire), others);
+}
+
+/* Whether this LP is the first to panic. The others park, so that one report is written whole. */
+static bool become_reporter(struct machine *machine)
+{
+    /* Sequentially consistent: one winner; pairs with the loads in the NMI handler and run loop. */
+    return atomic_exchange(&machine->stop_requested, 1) == 0;
+}
+
+static void print_stack(const struct machine *machine, uint64_t rbp)
+{
+    const struct lp *lp = this_lp();
+    uint64_t low = lp->stack_top - 0x10000;
+
+    for (uint32_t depth = 0; depth < PANIC_FRAMES; depth++) {
+        const uint64_t *frame;
+
+        if (rbp < low || rbp >= lp->stack_top - 16 || (rbp & 7) != 0) {
+            return;
+        }
+        frame = (const uint64_t *)(uintptr_t)rbp;
+        if (frame[1] - machine->image_base >= machine->image_bytes) {
+            return;
+        }
+        log_line(LOG_ERROR, "panic", "  called from image+%llx",
+                 (unsigned long long)(frame[1] - machine->image_base));
+        rbp = frame[0];
+    }
+}
+
+static void print_lps(const struct machine *machine)
+{
+    for (uint32_t i = 0; i < machine->lp_count; i++) {
+        const struct lp *lp = machine->lps[i];
+        uint64_t run_seq = atomic_load_explicit(&lp->shared.run_seq, memory_order_relaxed);
+
+        log_line(LOG_ERROR, "panic", "LP%02u APIC id %x: %s, run_seq %llu, gva_seq %llu", lp->lp_id,
+                 lp->apic_id,
+                 !lp->is_virtualised   ? "not virtualised"
+                 : (run_seq & 1) != 0 ? "in guest mode"
+                                      : "in root mode",
+                 (unsigned long long)run_seq,
+                 (unsigned long long)atomic_load_explicit(&lp->shared.gva_seq,
+                                                          memory_order_relaxed));
+    }
+}
+
+NORETURN static void finish(struct machine *machine, uint64_t rbp)
+{
+    const struct lp *lp = this_lp();
+
+    print_stack(machine, rbp);
+    root_ops.describe(lp);
+    print_lps(machine);
+    panic_stop_others();
+    log_line(LOG_ERROR, "panic", "all LPs are stopped");
+    log_drain();
+    panic_park();
+}
+
+NORETURN void panic(const char *format, ...)
+{
+    struct machine *machine = this_lp()->machine;
+    char text[PANIC_TEXT_CHARS];
+    va_list args;
+
+    if (!become_reporter(machine)) {
+        panic_park();
+    }
+    log_seize();
+    va_start(args, format);
+    (void)fmt_vprint(text, sizeof(text), format, args);
+    va_end(args);
+    log_line(LOG_ERROR, "panic", "PANIC: %s", text);
+    finish(machine, cpu_read_rbp());
+}
+
+NORETURN void panic_exception(const struct idt_frame *frame)
+{
+    struct machine *machine = this_lp()->machine;
+
+    if (!become_reporter(machine)) {
+        panic_park();
+    }
+    log_seize();
+    log_line(LOG_ERROR, "panic", "PANIC: exception %llu in root mode, error code %llx",
+             (unsigned long long)frame->vector, (unsigned long long)frame->error);
+    log_line(LOG_ERROR, "panic", "RIP %016llx (image+%llx) RSP %016llx RFLAGS %llx CR2 %016llx",
+             (unsigned long long)frame->rip,
+             (unsigned long long)(frame->rip - machine->image_base), (unsigned long long)frame->rsp,
+             (unsigned long long)frame->rflags, (unsigned long long)cpu_read_cr2());
+    log_line(LOG_ERROR, "panic", "RAX %016llx RBX %016llx RCX %016llx RDX %016llx",
+             (unsigned long long)frame->rax, (unsigned long long)frame->rbx,
+             (unsigned long long)frame->rcx, (unsigned long long)frame->rdx);
+    log_line(LOG_ERROR, "panic", "RSI %016llx RDI %016llx RBP %016llx R8  %016llx",
+             (unsigned long long)frame->rsi, (unsigned long long)frame->rdi,
+             (unsigned long long)frame->rbp, (unsigned long long)frame->r8);
+    log_line(LOG_ERROR, "panic", "R9  %016llx R10 %016llx R11 %016llx R12 %016llx",
+             (unsigned long long)frame->r9, (unsigned long long)frame->r10,
+             (unsigned long long)frame->r11, (unsigned long long)frame->r12);
+    log_line(LOG_ERROR, "panic", "R13 %016llx R14 %016llx R15 %016llx",
+             (unsigned long long)frame->r13, (unsigned long long)frame->r14,
+             (unsigned long long)frame->r15);
+    finish(machine, frame->rbp);
+}

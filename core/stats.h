@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_STATS_H
+#define CORE_STATS_H
+
+#include <stdint.h>
+
+/*
+ * Counters of one vCPU. Only the LP that runs the vCPU writes them, with plain increments; others
+ * read them for reports and may see a value that is one behind.
+ */
+enum stat {
+#define STAT(name, text) STAT_##name,
+#include "core/stats.def"
+#undef STAT
+    STAT_COUNT
+};
+
+/* Exits are counted by basic exit reason; reasons at or above the limit share the last slot. */
+#define STATS_EXIT_REASONS 80u
+
+struct stats {
+    uint64_t counters[STAT_COUNT];
+    uint64_t exits[STATS_EXIT_REASONS];
+};
+
+static inline void stats_count(struct stats *stats, enum stat stat)
+{
+    stats->counters[stat]++;
+}
+
+static inline void stats_count_exit(struct stats *stats, uint32_t basic_reason)
+{
+    stats->exits[basic_reason < STATS_EXIT_REASONS ? basic_reason : STATS_EXIT_REASONS - 1]++;
+}
+
+/* Sum of the exits for all reasons. */
+uint64_t stats_exits_total(const struct stats *stats);
+
+/* The text of a counter, for tables. */
+const char *stats_name(enum stat stat);
+
+#endif

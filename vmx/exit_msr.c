@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/cpu.h"
+#include "core/idt.h"
+#include "core/log.h"
+#include "core/msr.h"
+#include "vmx/exits.h"
+#include "vmx/vmcs.h"
+#include "vmx/vmx_state.h"
+
+static const struct msr_policy_context *policy_of(const struct vcpu *vcpu)
+{
+    return vcpu->vmx->is_x2apic ? &vcpu->partition->msr_x2apic : &vcpu->partition->msr_xapic;
+}
+
+static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler handler,
+                          uint64_t *value)
+{
+    switch (handler) {
+    case MSR_HANDLER_FEATURE_CONTROL:
+        *value = IA32_FEATURE_CONTROL_LOCK;
+        return true;
+    case MSR_HANDLER_APIC_BASE:
+        *value = vcpu->vmx->apic_base;
+        return true;
+    case MSR_HANDLER_MTRR:
+        return mtrr_shadow_read(&vcpu->vmx->mtrrs, msr, value);
+    case MSR_HANDLER_DEBUGCTL:
+        *value = vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL);
+        return true;
+    case MSR_HANDLER_SWALLOW:
+        *value = 0;
+        return true;
+    case MSR_HANDLER_FILTER:
+        if (!safe_read_msr(msr, value)) {
+            return false;
+        }
+        *value = msr_filter_read(policy_of(vcpu), msr, *value);
+        return true;
+    case MSR_HANDLER_NONE:
+    case MSR_HANDLER_TSC:
+    case MSR_HANDLER_TSC_ADJUST:
+    case MSR_HANDLER_X2APIC_ICR:
+    case MSR_HANDLER_COUNT:
+        return safe_read_msr(msr, value);
+    }
+    return false;
+}
+
+enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
+{
+    uint32_t msr = (uint32_t)vcpu->gpr[GPR_RCX];
+    struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
+    uint64_t value = 0;
+
+    (void)lp;
+    if (rule.read == MSR_FAULT || !read_emulated(vcpu, msr, rule.handler, &value)) {
+        return EXIT_ACTION_GP;
+    }
+    vcpu->gpr[GPR_RAX] = (uint32_t)value;
+    vcpu->gpr[GPR_RDX] = value >> 32;
+    return EXIT_ACTION_ADVANCE;
+}
+
+/* The guest's writes take effect; what they add is remembered, so that our own times stay right. */
+static bool write_tsc(struct lp *lp, uint64_t value)
+{
+    uint64_t before = cpu_read_tsc();
+
+    if (!safe_write_msr(MSR_IA32_TIME_STAMP_COUNTER, value)) {
+        return false;
+    }
+    lp->tsc_correction += (int64_t)(value - before);
+    return true;
+}
+
+static bool write_tsc_adjust(struct lp *lp, uint64_t value)
+{
+    uint64_t before;
+
+    if (!safe_read_msr(MSR_IA32_TSC_ADJUST, &before) ||
+        !safe_write_msr(MSR_IA32_TSC_ADJUST, value)) {
+        return false;
+    }
+    lp->tsc_correction += (int64_t)(value - before);
+    return true;
+}
+
+static bool write_filtered(struct vcpu *vcpu, uint32_t msr, uint64_t value)
+{
+    uint64_t current = 0;
+    uint64_t out;
+
+    /* A register that can only be written reads as #GP: then there is no current value. */
+    if (!safe_read_msr(msr, &current)) {
+        current = 0;
+    }
+    return msr_filter_write(policy_of(vcpu), msr, value, current, &out) && safe_write_msr(msr, out);
+}
+
+static bool write_mtrr(struct lp *lp, struct vcpu *vcpu, uint32_t msr, uint64_t value)
+{
+    bool rebuild = false;
+
+    if (!mtrr_shadow_write(&vcpu->vmx->mtrrs, msr, value, &rebuild)) {
+        return false;
+    }
+    if (rebuild) {
+        mtrr_guest_changed(lp, vcpu);
+    }
+    return true;
+}
+
+/* Which bits exist is the processor's to say: a value that it refuses would fail the VM entry. */
+static bool write_debugctl(uint64_t value)
+{
+    if (!msr_debugctl_check(value) || !safe_write_msr(MSR_IA32_DEBUGCTL, value)) {
+        return false;
+    }
+    cpu_write_msr(MSR_IA32_DEBUGCTL, 0);
+    vmcs_write64(VMCS_GUEST_IA32_DEBUGCTL, value);
+    return true;
+}
+
+static enum exit_action action_of(bool succeeded)
+{
+    return succeeded ? EXIT_ACTION_ADVANCE : EXIT_ACTION_GP;
+}
+
+static enum exit_action write_emulated(struct lp *lp, struct vcpu *vcpu, uint32_t msr,
+                                       enum msr_handler handler, uint64_t value)
+{
+    switch (handler) {
+    case MSR_HANDLER_X2APIC_ICR:
+        return apic_guest_wrote_x2apic_icr(lp, vcpu, value);
+    case MSR_HANDLER_APIC_BASE:
+        return apic_guest_wrote_base(lp, vcpu, value);
+    case MSR_HANDLER_TSC:
+        return action_of(write_tsc(lp, value));
+    case MSR_HANDLER_TSC_ADJUST:
+        return action_of(write_tsc_adjust(lp, value));
+    case MSR_HANDLER_MTRR:
+        return action_of(write_mtrr(lp, vcpu, msr, value));
+    case MSR_HANDLER_DEBUGCTL:
+        return action_of(write_debugctl(value));
+    case MSR_HANDLER_FILTER:
+        return action_of(write_filtered(vcpu, msr, value));
+    case MSR_HANDLER_SWALLOW:
+        return EXIT_ACTION_ADVANCE;
+    case MSR_HANDLER_FEATURE_CONTROL:
+        return EXIT_ACTION_GP;
+    case MSR_HANDLER_NONE:
+    case MSR_HANDLER_COUNT:
+        break;
+    }
+    return action_of(safe_write_msr(msr, value));
+}
+
+enum exit_action exit_wrmsr(struct lp *lp, struct vcpu *vcpu)
+{
+    uint32_t msr = (uint32_t)vcpu->gpr[GPR_RCX];
+    uint64_t value = (uint32_t)vcpu->gpr[GPR_RAX] | (vcpu->gpr[GPR_RDX] << 32);
+    struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
+
+    if (rule.write == MSR_FAULT) {
+        log_line(LOG_DEBUG, "msr", "WRMSR %x := %016llx refused", msr, (unsigned long long)value);
+        return EXIT_ACTION_GP;
+    }
+    return write_emulated(lp, vcpu, msr, rule.handler, value);
+}

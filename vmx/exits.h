@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_EXITS_H
+#define VMX_EXITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/lp.h"
+#include "vmx/partition.h"
+
+/*
+ * The exit handlers: one family of exits a file, one table that names them. A handler runs in root
+ * mode on the vCPU's LP with its VMCS current and run_seq even, takes no lock unless it says so, and
+ * says what is to be done; only vmx/run.c does it.
+ */
+
+/* Exit reason bit 31: the guest has not run. */
+#define VM_EXIT_ENTRY_FAILURE (1u << 31)
+
+enum exit_action {
+    EXIT_ACTION_RESUME,  /* nothing more */
+    EXIT_ACTION_ADVANCE, /* go past the instruction */
+    EXIT_ACTION_GP,      /* #GP(0) */
+    EXIT_ACTION_UD,      /* #UD */
+    EXIT_ACTION_STOP,    /* cannot be emulated: report and stop the guest */
+};
+
+struct exit_handler {
+    enum exit_action (*handle)(struct lp *lp, struct vcpu *vcpu);
+    /* The exit can come while an event is being delivered (SDM volume 3, "Information for VM Exits
+     * That Occur During Event Delivery"). */
+    bool may_interrupt_delivery;
+};
+
+/* The handler of a basic exit reason; NULL: there is none, the guest is stopped. */
+const struct exit_handler *exit_handler_of(uint32_t basic_reason);
+
+enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_wrmsr(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_cr_access(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_xsetbv(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_io(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_ept_violation(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_nmi_window(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_triple_fault(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_invd(struct lp *lp, struct vcpu *vcpu);
+
+/* Instructions that the guest does not have. */
+enum exit_action exit_undefined(struct lp *lp, struct vcpu *vcpu);
+
+/* APIC writes, for the MSR and the page (vmx/apic_access.c). */
+enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_t value);
+enum exit_action apic_guest_wrote_x2apic_icr(struct lp *lp, struct vcpu *vcpu, uint64_t value);
+void apic_guest_wrote_page(struct lp *lp, struct vcpu *vcpu, uint32_t offset, uint32_t value);
+
+/* The guest's MTRRs changed while they are on: EPT types follow (takes the EPT lock, kicks). */
+void mtrr_guest_changed(struct lp *lp, struct vcpu *vcpu);
+
+#endif

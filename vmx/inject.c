@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/inject.h"
+
+#include "core/cr_bits.h"
+#include "vmx/exit_decode.h"
+#include "vmx/vmcs.h"
+#include "vmx/vmx_state.h"
+
+#define PENDING_DEBUG_BS BIT64(14)
+#define ERROR_CODE_DF 0u
+
+/* The guest's double fault while a double fault was delivered: it shuts down. */
+static void set_triple_fault(struct vcpu *vcpu)
+{
+    vcpu->vmx->event = (struct pending_event){0};
+    vcpu->vmx->is_triple_fault = true;
+}
+
+void inject_exception(struct vcpu *vcpu, uint8_t vector, uint32_t error_code)
+{
+    struct pending_event *event = &vcpu->vmx->event;
+    bool is_protected = (vmcs_read(VMCS_GUEST_CR0) & CR0_PE) != 0;
+
+    switch (exception_merge(event->information, vector)) {
+    case EXCEPTION_MERGE_TRIPLE_FAULT:
+        set_triple_fault(vcpu);
+        return;
+    case EXCEPTION_MERGE_DOUBLE_FAULT:
+        vector = EXCEPTION_DF;
+        error_code = ERROR_CODE_DF;
+        break;
+    case EXCEPTION_MERGE_NEW:
+        break;
+    }
+    event->information = exit_encode_injection(INTERRUPTION_HARDWARE_EXCEPTION, vector,
+                                               is_protected && exception_has_error_code(vector));
+    event->error_code = error_code;
+    event->instruction_length = 0;
+    stats_count(&vcpu->stats, STAT_FAULTS_INJECTED);
+}
+
+void inject_keep_interrupted_event(struct vcpu *vcpu)
+{
+    uint32_t information = vmcs_read32(VMCS_IDT_VECTORING_INFORMATION);
+    struct interruption interruption;
+
+    exit_decode_interruption(information, &interruption);
+    if (!interruption.is_valid) {
+        return;
+    }
+    if (interruption.type == INTERRUPTION_NMI) {
+        /* The delivery set the blocking; it begins anew. */
+        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
+                     vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) &
+                         ~INTERRUPTIBILITY_BLOCKING_BY_NMI);
+    }
+    vcpu->vmx->event.information =
+        exit_encode_injection(interruption.type, interruption.vector, interruption.has_error_code);
+    vcpu->vmx->event.error_code =
+        interruption.has_error_code ? vmcs_read32(VMCS_IDT_VECTORING_ERROR_CODE) : 0;
+    vcpu->vmx->event.instruction_length = exit_injection_needs_length(interruption.type)
+                                              ? vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH)
+                                              : 0;
+}
+
+void inject_commit(struct vcpu *vcpu)
+{
+    struct pending_event *event = &vcpu->vmx->event;
+
+    if ((event->information & INTERRUPTION_VALID) == 0) {
+        return;
+    }
+    vmcs_write32(VMCS_VM_ENTRY_INTERRUPTION_INFORMATION, event->information);
+    if ((event->information & INTERRUPTION_ERROR_CODE_VALID) != 0) {
+        vmcs_write32(VMCS_VM_ENTRY_EXCEPTION_ERROR_CODE, event->error_code);
+    }
+    if (event->instruction_length != 0) {
+        vmcs_write32(VMCS_VM_ENTRY_INSTRUCTION_LENGTH, event->instruction_length);
+    }
+}
+
+void inject_advance_rip(uint32_t instruction_length)
+{
+    uint32_t interruptibility = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE);
+    uint64_t rip = vmcs_read(VMCS_GUEST_RIP) + instruction_length;
+
+    if ((vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) == 0) {
+        rip &= 0xFFFFFFFF;
+    }
+    vmcs_write(VMCS_GUEST_RIP, rip);
+    if ((interruptibility &
+         (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)) != 0) {
+        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
+                     interruptibility & ~(INTERRUPTIBILITY_BLOCKING_BY_STI |
+                                          INTERRUPTIBILITY_BLOCKING_BY_MOV_SS));
+    }
+    if ((vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0) {
+        vmcs_write(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS,
+                   vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS) | PENDING_DEBUG_BS);
+    }
+}

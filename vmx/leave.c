@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/leave.h"
+
+#include "core/cr_bits.h"
+#include "core/log.h"
+#include "core/machine.h"
+#include "core/msr.h"
+#include "core/panic.h"
+#include "vmx/guest_state.h"
+#include "vmx/leave_frame.h"
+#include "vmx/vmcs.h"
+#include "vmx/vmx_on.h"
+
+#define DESCRIPTOR_TSS_BUSY_BIT BIT64(41)
+
+bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf)
+{
+    /* Acquire pairs with the release in boot/virtualise.c. */
+    return leaf == LEAVE_LEAF && subleaf == LEAVE_SUBLEAF &&
+           !atomic_load_explicit(&lp->machine->is_started, memory_order_acquire);
+}
+
+static void fill_registers(const struct vcpu *vcpu, struct leave_frame *frame)
+{
+    for (uint32_t i = 0; i < GPR_COUNT; i++) {
+        frame->gpr[i] = vcpu->gpr[i];
+    }
+    frame->rip = vmcs_read(VMCS_GUEST_RIP) + vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH);
+    frame->rsp = vmcs_read(VMCS_GUEST_RSP);
+    frame->rflags = vmcs_read(VMCS_GUEST_RFLAGS);
+    frame->cr0 = guest_state_read_cr0();
+    frame->cr3 = vmcs_read(VMCS_GUEST_CR3);
+    frame->cr4 = guest_state_read_cr4();
+}
+
+static void fill_segments(struct leave_frame *frame)
+{
+    frame->cs = vmcs_read16(VMCS_GUEST_CS_SELECTOR);
+    frame->ss = vmcs_read16(VMCS_GUEST_SS_SELECTOR);
+    frame->ds = vmcs_read16(VMCS_GUEST_DS_SELECTOR);
+    frame->es = vmcs_read16(VMCS_GUEST_ES_SELECTOR);
+    frame->fs = vmcs_read16(VMCS_GUEST_FS_SELECTOR);
+    frame->gs = vmcs_read16(VMCS_GUEST_GS_SELECTOR);
+    frame->ldtr = vmcs_read16(VMCS_GUEST_LDTR_SELECTOR);
+    frame->tr = vmcs_read16(VMCS_GUEST_TR_SELECTOR);
+    frame->fs_base = vmcs_read(VMCS_GUEST_FS_BASE);
+    frame->gs_base = vmcs_read(VMCS_GUEST_GS_BASE);
+    frame->gdtr.base = vmcs_read(VMCS_GUEST_GDTR_BASE);
+    frame->gdtr.limit = (uint16_t)vmcs_read32(VMCS_GUEST_GDTR_LIMIT);
+    frame->idtr.base = vmcs_read(VMCS_GUEST_IDTR_BASE);
+    frame->idtr.limit = (uint16_t)vmcs_read32(VMCS_GUEST_IDTR_LIMIT);
+    if (frame->tr != 0) {
+        /* LTR wants an available TSS. */
+        uint64_t *entry = (uint64_t *)(uintptr_t)(frame->gdtr.base + (frame->tr & ~7ull));
+
+        *entry &= ~DESCRIPTOR_TSS_BUSY_BIT;
+    }
+}
+
+/* The MSRs that VM exits have replaced. */
+static void restore_msrs(void)
+{
+    uint64_t efer = vmcs_read64(VMCS_GUEST_IA32_EFER);
+    uint64_t pat = vmcs_read64(VMCS_GUEST_IA32_PAT);
+    uint64_t debugctl = vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL);
+
+    cpu_write_msr(MSR_IA32_SYSENTER_CS, vmcs_read32(VMCS_GUEST_IA32_SYSENTER_CS));
+    cpu_write_msr(MSR_IA32_SYSENTER_ESP, vmcs_read(VMCS_GUEST_IA32_SYSENTER_ESP));
+    cpu_write_msr(MSR_IA32_SYSENTER_EIP, vmcs_read(VMCS_GUEST_IA32_SYSENTER_EIP));
+    cpu_write_msr(MSR_IA32_PAT, pat);
+    cpu_write_msr(MSR_IA32_DEBUGCTL, debugctl);
+    cpu_write_msr(MSR_IA32_EFER, efer);
+    cpu_write_dr7(vmcs_read(VMCS_GUEST_DR7));
+}
+
+NORETURN void leave_vmx(struct lp *lp)
+{
+    struct machine *machine = lp->machine;
+    struct leave_frame frame;
+    void (*go)(const struct leave_frame *);
+
+    fill_registers(lp->vcpu, &frame);
+    fill_segments(&frame);
+    if ((frame.cr4 & CR4_LA57) != 0) {
+        panic("LP%02u cannot go back: the firmware uses 5-level paging", lp->lp_id);
+    }
+    restore_msrs();
+    lp->is_virtualised = false;
+    atomic_fetch_sub(&machine->online, 1);
+    if (vmx_leave_operation(lp) != STATUS_OK) {
+        panic("LP%02u: VMCLEAR or VMXOFF failed", lp->lp_id);
+    }
+    go = (void (*)(const struct leave_frame *))(uintptr_t)machine->leave_entry;
+    go(&frame);
+    __builtin_unreachable();
+}

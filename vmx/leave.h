@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_LEAVE_H
+#define VMX_LEAVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/lp.h"
+
+/*
+ * Going back: an LP that runs a guest becomes the firmware's own again, when another LP could not be
+ * virtualised. Possible only until all LPs are (machine->is_started): then the next OS may have
+ * changed everything.
+ */
+
+/* The CPUID leaf and subleaf by which the start-up code, as a guest, asks for it. */
+#define LEAVE_LEAF 0x4000FFFFu
+#define LEAVE_SUBLEAF 0x534C4C56u
+
+/* As the guest: asks root mode to go away. Returns when it has. */
+static inline void leave_request(void)
+{
+    uint32_t eax, ebx, ecx, edx;
+
+    cpu_cpuid(LEAVE_LEAF, LEAVE_SUBLEAF, &eax, &ebx, &ecx, &edx);
+}
+
+/* Whether this CPUID is such a request, at a time when it is granted. Root mode. */
+bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf);
+
+/* Leaves VMX operation; the processor goes on after the guest's CPUID, natively. */
+NORETURN void leave_vmx(struct lp *lp);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_REPORT_H
+#define VMX_REPORT_H
+
+#include "core/lp.h"
+#include "vmx/partition.h"
+
+/* Reports in words, by log_line. Root mode; the vCPU's VMCS is current on this LP. */
+
+/* Why, the exit by name, the guest's registers and instruction bytes, and what the VMCS holds. */
+void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why);
+
+/* The table of counters of all vCPUs. */
+void report_counters(const struct lp *lp, const struct partition *partition);
+
+/* What the vCPU on this LP was doing: for panic. Nothing when no VMCS is loaded. */
+void report_lp_state(const struct lp *lp);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/run.h"
+
+#include "core/apic.h"
+#include "core/log.h"
+#include "core/machine.h"
+#include "core/msr.h"
+#include "core/panic.h"
+#include "vmx/exit_decode.h"
+#include "vmx/exits.h"
+#include "vmx/guest_state.h"
+#include "vmx/inject.h"
+#include "vmx/inv.h"
+#include "vmx/nmi.h"
+#include "vmx/report.h"
+#include "vmx/signal.h"
+#include "vmx/vmcs.h"
+#include "vmx/vmx_state.h"
+
+#define CALLEE_SAVED_REGISTERS 6u
+
+void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
+{
+    /* entry_first_exit is returned to with RSP 16-aligned: the picture is in entry.asm. */
+    uint64_t *stack = (uint64_t *)(uintptr_t)(lp->stack_top - 16);
+
+    *--stack = 0;
+    *--stack = first_exit;
+    for (uint32_t i = 0; i < CALLEE_SAVED_REGISTERS; i++) {
+        *--stack = 0;
+    }
+    lp->saved_rsp = (uint64_t)(uintptr_t)stack;
+}
+
+/* The guest did what cannot be emulated, or an entry failed: it ends here, with a report. */
+NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *why)
+{
+    /* Sequentially consistent: one LP reports; pairs with the loads in the NMI handler and in
+     * prepare. */
+    if (atomic_exchange(&lp->machine->stop_requested, 1) != 0) {
+        panic_park();
+    }
+    report_exit(lp, vcpu, why);
+    report_counters(lp, vcpu->partition);
+    panic_stop_others();
+    log_line(LOG_ERROR, "run", "the guest is stopped: %s", why);
+    log_drain();
+    panic_park();
+}
+
+static void carry_out_init(struct vcpu *vcpu)
+{
+    stats_count(&vcpu->stats, STAT_SOFTWARE_INITS);
+    apic_reset_by_init();
+    atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
+    atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+    vcpu->vmx->icr_high = 0;
+    vcpu->vmx->is_nmi_pending = false;
+    vcpu->vmx->is_triple_fault = false;
+    guest_state_init(vcpu->partition, vcpu);
+    inv_vpid_all(vcpu->partition, vcpu);
+    if ((vcpu->vmx->apic_base & IA32_APIC_BASE_BSP) != 0) {
+        signal_clear_waiting(&vcpu->signals);
+    }
+}
+
+/* Carries out what the mailbox holds. A vCPU that waits for SIPI stays in here, in root mode. */
+static void serve_signals(struct lp *lp, struct vcpu *vcpu)
+{
+    uint8_t vector;
+
+    for (;;) {
+        lp->restart = 0;
+        switch (signal_take(&vcpu->signals, &vector)) {
+        case SIGNAL_ACTION_INIT:
+            carry_out_init(vcpu);
+            break;
+        case SIGNAL_ACTION_SIPI:
+            stats_count(&vcpu->stats, STAT_SOFTWARE_SIPIS);
+            guest_state_start(vector);
+            break;
+        case SIGNAL_ACTION_NMI:
+            vcpu->vmx->is_nmi_pending = true;
+            break;
+        case SIGNAL_ACTION_NONE:
+            if (!signal_is_waiting(&vcpu->signals)) {
+                return;
+            }
+            entry_halt(lp);
+            break;
+        }
+    }
+}
+
+static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
+{
+    lp->machine_check_pending = false;
+    stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
+    inject_exception(vcpu, EXCEPTION_MC, 0);
+}
+
+/* NMIs that arrived in root mode, or ended guest mode. */
+static void serve_nmis(struct lp *lp, struct vcpu *vcpu)
+{
+    uint32_t in_root = lp->kicks_in_root;
+
+    if (in_root != 0) {
+        vcpu->stats.counters[STAT_KICKS_IN_ROOT] += in_root;
+        lp->kicks_in_root -= in_root;
+    }
+    nmi_find_guest_sources(lp, vcpu);
+}
+
+/* Everything that precedes an entry but the last check. */
+static void serve(struct lp *lp, struct vcpu *vcpu)
+{
+    /* Cleared before the checks: an NMI from here on is seen by entry.asm. */
+    lp->restart = 0;
+    if (__builtin_expect(lp->nmi_arrived, 0)) {
+        serve_nmis(lp, vcpu);
+    }
+    if (__builtin_expect(atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0, 0)) {
+        serve_signals(lp, vcpu);
+    }
+    if (__builtin_expect(lp->machine_check_pending, 0)) {
+        serve_machine_check(lp, vcpu);
+    }
+    if (__builtin_expect(vcpu->vmx->is_nmi_pending, 0)) {
+        nmi_deliver(vcpu);
+    }
+    inject_commit(vcpu);
+}
+
+/*
+ * Makes run_seq odd and checks once more for what a sender posts before it reads run_seq. With work
+ * to do run_seq is made even again, since the sender waits for just that.
+ */
+static bool publish(struct lp *lp, struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    uint64_t generation;
+
+    /* Sequentially consistent: store, then load; pairs with the same in kick_all_for_ept. */
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+    generation = atomic_load_explicit(&partition->ept_generation, memory_order_seq_cst);
+    if (__builtin_expect(generation ==
+                             atomic_load_explicit(&lp->shared.ept_generation_seen,
+                                                  memory_order_relaxed),
+                         1)) {
+        return true;
+    }
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+    inv_ept(partition, vcpu);
+    /* Release: after the invalidation; read by reports. */
+    atomic_store_explicit(&lp->shared.ept_generation_seen, generation, memory_order_release);
+    return false;
+}
+
+static enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
+{
+    enum entry_outcome outcome;
+
+    do {
+        serve(lp, vcpu);
+    } while (!publish(lp, vcpu));
+    if (__builtin_expect(vcpu->vmx->is_waiting_in_hardware, 0)) {
+        /* In this state kicks have no effect, so it counts as root mode: run_seq is even inside,
+         * and odd for the moment from the exit to the second increment. */
+        atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+        outcome = vmx_enter(lp, vcpu);
+        atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+        return outcome;
+    }
+    return vmx_enter(lp, vcpu);
+}
+
+static void apply(struct lp *lp, struct vcpu *vcpu, enum exit_action action)
+{
+    switch (action) {
+    case EXIT_ACTION_RESUME:
+        return;
+    case EXIT_ACTION_ADVANCE:
+        inject_advance_rip(vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
+        return;
+    case EXIT_ACTION_GP:
+        inject_exception(vcpu, EXCEPTION_GP, 0);
+        return;
+    case EXIT_ACTION_UD:
+        inject_exception(vcpu, EXCEPTION_UD, 0);
+        return;
+    case EXIT_ACTION_STOP:
+        stop_guest(lp, vcpu, "this exit cannot be emulated");
+    }
+}
+
+static void handle_exit(struct lp *lp, struct vcpu *vcpu)
+{
+    uint32_t reason = vmcs_read32(VMCS_EXIT_REASON);
+    const struct exit_handler *handler = exit_handler_of(reason);
+
+    /* What was to be injected has been, unless the entry failed. */
+    vcpu->vmx->event.information = 0;
+    stats_count_exit(&vcpu->stats, reason & 0xFFFF);
+    if (__builtin_expect(handler == NULL, 0)) {
+        stop_guest(lp, vcpu, (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? "a VM entry failed"
+                                                                   : "an exit that is not handled");
+    }
+    if (handler->may_interrupt_delivery) {
+        inject_keep_interrupted_event(vcpu);
+    }
+    apply(lp, vcpu, handler->handle(lp, vcpu));
+    if (__builtin_expect(vcpu->vmx->is_triple_fault, 0)) {
+        apply(lp, vcpu, exit_triple_fault(lp, vcpu));
+    }
+}
+
+NORETURN void run_loop(enum entry_outcome outcome)
+{
+    struct lp *lp = this_lp();
+    struct vcpu *vcpu = lp->vcpu;
+
+    for (;;) {
+        switch (outcome) {
+        case ENTRY_EXITED:
+            handle_exit(lp, vcpu);
+            break;
+        case ENTRY_RETRY:
+            stats_count(&vcpu->stats, STAT_ENTRY_RETRIES);
+            break;
+        case ENTRY_FAIL_INVALID:
+            stop_guest(lp, vcpu, "VM entry: VMfailInvalid, there is no current VMCS");
+        case ENTRY_FAIL_VALID:
+            stop_guest(lp, vcpu, "VM entry: VMfailValid");
+        }
+        outcome = enter(lp, vcpu);
+    }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/vmcs.h"
+
+#include "core/panic.h"
+#include "vmx/names.h"
+
+/* Written by boot code only, on one LP at a time. */
+static bool is_bringing_up;
+static bool has_failure;
+static uint32_t failed_encoding;
+
+void vmcs_set_bring_up(bool is_bring_up)
+{
+    is_bringing_up = is_bring_up;
+    has_failure = false;
+}
+
+bool vmcs_take_failure(uint32_t *encoding)
+{
+    bool failed = has_failure;
+
+    *encoding = failed_encoding;
+    has_failure = false;
+    return failed;
+}
+
+void vmcs_access_failed(uint32_t encoding, struct vmx_result result, bool is_write)
+{
+    uint64_t error = 0;
+
+    if (is_bringing_up) {
+        if (!has_failure) {
+            failed_encoding = encoding;
+        }
+        has_failure = true;
+        return;
+    }
+    if (result.is_fail_valid && vmx_failed(vmx_read(VMCS_VM_INSTRUCTION_ERROR, &error))) {
+        error = 0;
+    }
+    panic("%s of VMCS field %s (%x) failed: %s", is_write ? "VMWRITE" : "VMREAD",
+          vmcs_field_name(encoding), encoding,
+          result.is_fail_valid ? vmx_instruction_error_name((uint32_t)error)
+                               : "there is no current VMCS");
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_VMCS_H
+#define VMX_VMCS_H
+
+#include <stdint.h>
+
+#include "vmx/vmcs_fields.h"
+#include "vmx/vmx_insn.h"
+
+/*
+ * Typed access to the current VMCS. A field of the wrong width does not compile. A failing VMREAD
+ * or VMWRITE is our bug (the field does not exist, or there is no current VMCS): it is handed to
+ * vmcs_access_failed, which says what failed and stops. Any LP in VMX operation.
+ */
+
+/* Reports and does not return in root mode. Before the first VM entry of this LP (boot context) it
+ * notes the failure for vmcs_take_failure, so that bring-up can be undone. */
+void vmcs_access_failed(uint32_t encoding, struct vmx_result result, bool is_write);
+
+/* Tells the current code runs before the LP's first VM entry: failures are noted, not fatal. */
+void vmcs_set_bring_up(bool is_bring_up);
+
+/* Whether an access failed since the last call, and which field it was. */
+bool vmcs_take_failure(uint32_t *encoding);
+
+static inline uint64_t vmcs_read_raw(uint32_t encoding)
+{
+    uint64_t value = 0;
+    struct vmx_result result = vmx_read(encoding, &value);
+
+    if (__builtin_expect(vmx_failed(result), 0)) {
+        vmcs_access_failed(encoding, result, false);
+        return 0;
+    }
+    return value;
+}
+
+static inline void vmcs_write_raw(uint32_t encoding, uint64_t value)
+{
+    struct vmx_result result = vmx_write(encoding, value);
+
+    if (__builtin_expect(vmx_failed(result), 0)) {
+        vmcs_access_failed(encoding, result, true);
+    }
+}
+
+static inline uint16_t vmcs_read16(enum vmcs_field16 field)
+{
+    return (uint16_t)vmcs_read_raw(field);
+}
+
+static inline uint32_t vmcs_read32(enum vmcs_field32 field)
+{
+    return (uint32_t)vmcs_read_raw(field);
+}
+
+static inline uint64_t vmcs_read64(enum vmcs_field64 field)
+{
+    return vmcs_read_raw(field);
+}
+
+static inline uint64_t vmcs_read(enum vmcs_field_natural field)
+{
+    return vmcs_read_raw(field);
+}
+
+static inline void vmcs_write16(enum vmcs_field16 field, uint16_t value)
+{
+    vmcs_write_raw(field, value);
+}
+
+static inline void vmcs_write32(enum vmcs_field32 field, uint32_t value)
+{
+    vmcs_write_raw(field, value);
+}
+
+static inline void vmcs_write64(enum vmcs_field64 field, uint64_t value)
+{
+    vmcs_write_raw(field, value);
+}
+
+static inline void vmcs_write(enum vmcs_field_natural field, uint64_t value)
+{
+    vmcs_write_raw(field, value);
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VMX_VMX_STATE_H
+#define VMX_VMX_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/addr.h"
+#include "vmx/mtrr_shadow.h"
+
+/*
+ * The part of a vCPU that only vmx/ knows. Written by the LP that runs the vCPU; the APIC identity
+ * is read by the LPs that send IPIs to it.
+ */
+
+/* An event for the next VM entry, as the VM-entry interruption fields want it. */
+struct pending_event {
+    uint32_t information; /* INTERRUPTION_VALID set: there is one */
+    uint32_t error_code;
+    uint32_t instruction_length;
+};
+
+struct vmx_state {
+    hpa_t vmcs;
+    uint64_t eptp;
+    uint16_t vpid;
+
+    struct pending_event event;
+    bool is_triple_fault; /* an exception could not be delivered: the guest shuts down */
+    bool is_nmi_pending;         /* to be injected as soon as the guest takes NMIs */
+    bool is_nmi_window_open;     /* NMI-window exiting is on */
+    bool is_waiting_for_sipi;    /* in root mode, by a software INIT */
+    bool is_waiting_in_hardware; /* activity state wait-for-SIPI: INIT came from hardware while not
+                                    all LPs were virtualised */
+    bool is_pmi_armed;           /* the guest unmasked its LVT PMI register last */
+    bool is_pmi_reported;        /* that it has fired since was told to the guest */
+    bool is_port61_reported;
+
+    uint64_t apic_base;   /* as the guest reads it */
+    uint32_t icr_high;    /* what the guest wrote to its xAPIC ICR_HIGH */
+    _Atomic uint32_t ldr; /* as the guest set them, for logical destinations */
+    _Atomic uint32_t dfr;
+    _Atomic bool is_x2apic;
+    _Atomic bool is_apic_enabled;
+
+    struct mtrr_shadow mtrrs;
+};
+
+#endif
