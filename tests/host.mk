@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Host unit tests. Each tests/host/test_NAME.c is one cmocka program; a comment in its first lines,
 # "/* UNITS: core/fmt.c core/string.c */", names the sources that are linked with it. Variants:
-# host (GCC with the address and undefined-behaviour sanitizers), host-clang (the same with clang)
-# and cover (GCC, counting lines).
+# host (GCC with the address and undefined-behaviour sanitizers), host-clang (the same with clang),
+# host-tsan (GCC with the thread sanitizer, the programs that say "/* THREADS */" in their first
+# lines) and cover (GCC, counting lines).
 
 HOST_TESTS := $(sort $(wildcard tests/host/test_*.c))
 HOST_NAMES := $(HOST_TESTS:tests/host/test_%.c=%)
 HOST_UNITS := $(if $(HOST_TESTS),$(shell awk -f tests/tools/host_units $(HOST_TESTS)))
+HOST_THREADED := $(if $(HOST_TESTS),$(patsubst tests/host/test_%.c,%,$(shell awk \
+	'FNR <= 30 && index($$0, "/* THREADS */") { print FILENAME }' $(HOST_TESTS))))
 
 # -Wnull-dereference: the sanitizers' own checks make GCC report paths that are none.
 HOST_WARNINGS := $(filter-out -Wnull-dereference,$(WARNINGS))
@@ -21,6 +24,8 @@ HOST_CC_host := gcc
 HOST_FLAGS_host := $(HOST_SANITIZE)
 HOST_CC_host-clang := clang
 HOST_FLAGS_host-clang := $(HOST_SANITIZE)
+HOST_CC_host-tsan := gcc
+HOST_FLAGS_host-tsan := -fsanitize=thread
 HOST_CC_cover := gcc
 HOST_FLAGS_cover := --coverage
 
@@ -43,15 +48,25 @@ build/$(1)/test_$(2): build/$(1)/obj/tests/host/test_$(2).o \
 	@$$(HOST_CC_$(1)) $$(HOST_FLAGS_$(1)) $$^ $$(HOST_LIBS) -o $$@
 endef
 
-HOST_VARIANTS := host host-clang cover
+HOST_VARIANTS := host host-clang host-tsan cover
 $(foreach variant,$(HOST_VARIANTS),$(eval $(call host_variant,$(variant))))
 $(foreach variant,$(HOST_VARIANTS),$(foreach name,$(HOST_NAMES), \
 	$(eval $(call host_program,$(variant),$(name)))))
 
-.PHONY: test-host test-host-clang cover
+.PHONY: test-host test-host-clang test-host-tsan cover
 
+# What the threaded programs show under the thread sanitizer is counted with the rest.
 test-host: ## unit tests of the pure files, with the sanitizers
-	@tests/tools/run_host $(MAKE) host build/report/host.txt $(HOST_NAMES)
+	@failed=0; \
+	tests/tools/run_host $(MAKE) host build/report/host.txt $(HOST_NAMES) || failed=1; \
+	if [ -n "$(HOST_THREADED)" ]; then \
+		$(MAKE) --no-print-directory test-host-tsan || failed=1; \
+		cat build/report/host-tsan.txt >>build/report/host.txt; \
+	fi; \
+	exit $$failed
+
+test-host-tsan: ## the threaded ones with the thread sanitizer
+	@tests/tools/run_host $(MAKE) host-tsan build/report/host-tsan.txt $(HOST_THREADED)
 
 test-host-clang: ## the same, built with clang
 	@tests/tools/run_host $(MAKE) host-clang build/report/host-clang.txt $(HOST_NAMES)
