@@ -41,6 +41,14 @@ struct tss {
     uint16_t io_map_base;
 } __attribute__((packed));
 
+/* The local APIC as the start-up code found it, before it was software-enabled. */
+struct apic_snapshot {
+    uint32_t id, tpr, ldr, dfr, svr;
+    uint32_t lvt_timer, lvt_lint0, lvt_lint1, lvt_error;
+    uint32_t timer_init, timer_count;
+    uint32_t isr_bits, irr_bits; /* the eight words of each, OR-ed together */
+};
+
 struct cpu {
     struct cpu *self; /* offset 0: insn_read_gs_self */
     uint32_t index;   /* 0 is the boot processor */
@@ -51,6 +59,7 @@ struct cpu {
     void (*_Atomic work)(void *arg);
     void *work_arg;
     atomic_uint starts; /* times this processor came through the trampoline */
+    struct apic_snapshot apic_at_start;
 
     /* Exceptions: see fault.h. */
     bool is_catching;

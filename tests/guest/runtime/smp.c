@@ -108,9 +108,31 @@ volatile struct probe_record *probe_reset(unsigned int low_page)
     return record;
 }
 
+static void take_apic_snapshot(struct apic_snapshot *snapshot)
+{
+    *snapshot = (struct apic_snapshot){
+        .id = apic_id(),
+        .tpr = apic_read(APIC_TPR),
+        .ldr = apic_read(APIC_LDR),
+        .dfr = apic_current_mode() == APIC_XAPIC ? apic_read(APIC_DFR) : APIC_DFR_FLAT,
+        .svr = apic_read(APIC_SVR),
+        .lvt_timer = apic_read(APIC_LVT_TIMER),
+        .lvt_lint0 = apic_read(APIC_LVT_LINT0),
+        .lvt_lint1 = apic_read(APIC_LVT_LINT1),
+        .lvt_error = apic_read(APIC_LVT_ERROR),
+        .timer_init = apic_read(APIC_TIMER_INIT),
+        .timer_count = apic_read(APIC_TIMER_COUNT),
+    };
+    for (uint32_t word = 0; word < 8; word++) {
+        snapshot->isr_bits |= apic_read(APIC_ISR + 16 * word);
+        snapshot->irr_bits |= apic_read(APIC_IRR + 16 * word);
+    }
+}
+
 void smp_ap_main(struct cpu *cpu)
 {
     cpu_load_tables(cpu);
+    take_apic_snapshot(&cpu->apic_at_start);
     cpu->is_catching = false;
     atomic_store(&cpu->work, NULL);
     apic_enable();
