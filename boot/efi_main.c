@@ -28,8 +28,7 @@ static void open_log(struct startup *startup)
 static void say_banner(const struct startup *startup)
 {
     efi_console_banner("Sluice %d.%d.%d, %u LPs, mode passthrough", SLUICE_VERSION_MAJOR,
-                       SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH,
-                       (unsigned int)startup->mp.count);
+                       SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH, (unsigned int)startup->mp.count);
     if (startup->config.console_enabled && !startup->log.uart.is_present) {
         efi_console_line(LOG_WARNING, "there is no serial port at I/O address %x",
                          startup->config.console_port);

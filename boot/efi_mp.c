@@ -4,10 +4,10 @@
 #include "core/bits.h"
 #include "core/cpu.h"
 
-#define EFI_MP_TIMEOUT_US 10000000u
-#define PROCESSOR_AS_BSP BIT32(0)
-#define PROCESSOR_ENABLED BIT32(1)
-#define PROCESSOR_HEALTHY BIT32(2)
+#define EFI_MP_TIMEOUT_US           10000000u
+#define PROCESSOR_AS_BSP            BIT32(0)
+#define PROCESSOR_ENABLED           BIT32(1)
+#define PROCESSOR_HEALTHY           BIT32(2)
 #define CPUID_INITIAL_APIC_ID_SHIFT 24u
 
 struct mp_location {
@@ -24,12 +24,12 @@ struct mp_processor {
 struct mp_services {
     EFI_STATUS(EFIAPI *get_number)(struct mp_services *self, UINTN *all, UINTN *enabled);
     EFI_STATUS(EFIAPI *get_info)(struct mp_services *self, UINTN number, struct mp_processor *out);
-    EFI_STATUS(EFIAPI *startup_all)(struct mp_services *self, efi_mp_function function,
-                                    BOOLEAN single_thread, EFI_EVENT event, UINTN timeout_us,
-                                    void *argument, UINTN **failed);
-    EFI_STATUS(EFIAPI *startup_this)(struct mp_services *self, efi_mp_function function,
-                                     UINTN number, EFI_EVENT event, UINTN timeout_us,
-                                     void *argument, BOOLEAN *finished);
+    EFI_STATUS(EFIAPI *startup_all)
+    (struct mp_services *self, efi_mp_function function, BOOLEAN single_thread, EFI_EVENT event,
+     UINTN timeout_us, void *argument, UINTN **failed);
+    EFI_STATUS(EFIAPI *startup_this)
+    (struct mp_services *self, efi_mp_function function, UINTN number, EFI_EVENT event,
+     UINTN timeout_us, void *argument, BOOLEAN *finished);
     void *switch_bsp;
     void *enable_disable;
     void *who_am_i;

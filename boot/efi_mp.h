@@ -16,8 +16,8 @@ typedef void(EFIAPI *efi_mp_function)(void *argument);
 struct efi_mp {
     void *protocol; /* NULL: a machine without MP Services, with one processor */
     struct boot_lp *lps;
-    UINTN count;         /* of enabled, healthy processors */
-    UINTN boot_lp;       /* index of the processor that this runs on */
+    UINTN count;   /* of enabled, healthy processors */
+    UINTN boot_lp; /* index of the processor that this runs on */
 };
 
 /* Fills lps (room for BOOT_MAX_LPS). EFI_BUFFER_TOO_SMALL: there are more processors. */

@@ -37,9 +37,9 @@ STATIC_ASSERT(sizeof(struct lp) <= PAGE_BYTES);
 STATIC_ASSERT(sizeof(struct vcpu) <= PAGE_BYTES);
 STATIC_ASSERT(sizeof(struct vmx_state) <= PAGE_BYTES);
 
-#define IO_BITMAP_PAGES 2u
+#define IO_BITMAP_PAGES   2u
 #define NMI_DOUBT_DIVISOR 50000u /* of the TSC frequency: 20 us */
-#define EXTENDED_PAGE1GB BIT32(26)
+#define EXTENDED_PAGE1GB  BIT32(26)
 
 static uint64_t pages_of(uint64_t bytes)
 {
@@ -156,15 +156,15 @@ static enum status build_ept(struct startup *startup)
     *pool = startup->pool;
     status = ept_init(&partition->ept, &params);
     if (status == STATUS_OK) {
-        status = ept_hide(&partition->ept, gpa(startup->resident),
-                          startup->resident_pages * PAGE_BYTES);
+        status =
+            ept_hide(&partition->ept, gpa(startup->resident), startup->resident_pages * PAGE_BYTES);
     }
     if (status == STATUS_OK) {
         status = ept_map_identity(&partition->ept, gpa(0), startup->memory_top);
     }
     if (status == STATUS_OK) {
-        status = ept_remap_page(&partition->ept, gpa(APIC_PAGE), hpa(APIC_PAGE), EPT_READ,
-                                MEM_TYPE_UC);
+        status =
+            ept_remap_page(&partition->ept, gpa(APIC_PAGE), hpa(APIC_PAGE), EPT_READ, MEM_TYPE_UC);
     }
     for (uint32_t i = 0; status == STATUS_OK && i < partition->vcpu_count; i++) {
         hpa_t root;
@@ -172,8 +172,8 @@ static enum status build_ept(struct startup *startup)
         status = ept_root_create(&partition->ept, &root);
         partition->vcpus[i]->vmx->eptp = ept_pointer(root);
     }
-    partition->ept.ops = (const struct ept_pages_ops *)(uintptr_t)resident_address(
-        startup->resident, &pages_ops);
+    partition->ept.ops =
+        (const struct ept_pages_ops *)(uintptr_t)resident_address(startup->resident, &pages_ops);
     return status;
 }
 
@@ -187,8 +187,8 @@ static enum status guard_stacks(struct startup *startup, struct host_pt *tables)
         uint64_t base = machine->lps[i]->stack_top - (LP_STACK + LP_STACK_PAGES) * PAGE_BYTES;
 
         for (uint32_t j = 0; j < ARRAY_LEN(guards); j++) {
-            enum status status = host_pt_protect(tables, base + guards[j] * PAGE_BYTES, PAGE_BYTES,
-                                                 HOST_PT_NONE);
+            enum status status =
+                host_pt_protect(tables, base + guards[j] * PAGE_BYTES, PAGE_BYTES, HOST_PT_NONE);
 
             if (status != STATUS_OK) {
                 return status;
@@ -248,8 +248,7 @@ static void build_policies(struct startup *startup)
     cpuid_policy_init(&partition->cpuid, &partition->controls, &source);
     partition->cr4_allowed = cr4_allowed(&partition->cpuid);
     msr_policy_context_init(&partition->msr_x2apic, &partition->cpuid, mcg_cap);
-    partition->msr_x2apic.icr_passes =
-        startup->config.guest_ipi == CONFIG_GUEST_IPI_DIRECT;
+    partition->msr_x2apic.icr_passes = startup->config.guest_ipi == CONFIG_GUEST_IPI_DIRECT;
     partition->msr_xapic = partition->msr_x2apic;
     partition->msr_xapic.x2apic_passes = false;
     msr_bitmap_build(partition->msr_bitmap_xapic, &partition->msr_xapic);
@@ -283,8 +282,8 @@ static bool build_partition(struct startup *startup)
     partition->vcpus = take(startup, pointer_pages);
     partition->controls = startup->controls;
     partition->memory = startup->memory;
-    partition->memory.hidden = (struct guest_memory_range){startup->resident,
-                                                           startup->resident_pages * PAGE_BYTES};
+    partition->memory.hidden =
+        (struct guest_memory_range){startup->resident, startup->resident_pages * PAGE_BYTES};
     partition->io_bitmaps = take(startup, IO_BITMAP_PAGES);
     partition->msr_bitmap_xapic = take(startup, 1);
     partition->msr_bitmap_x2apic = take(startup, 1);
@@ -361,11 +360,11 @@ EFI_STATUS startup_build_machine(struct startup *startup)
                          status_name(status));
         return EFI_OUT_OF_RESOURCES;
     }
-    efi_console_line(LOG_INFO, "resident memory: %llx, %u KiB, of which %u KiB are left",
-                     (unsigned long long)startup->resident,
-                     (unsigned int)(startup->resident_pages * PAGE_BYTES / 1024),
-                     (unsigned int)(page_pool_left(&startup->machine->partition->pool) *
-                                    PAGE_BYTES / 1024));
+    efi_console_line(
+        LOG_INFO, "resident memory: %llx, %u KiB, of which %u KiB are left",
+        (unsigned long long)startup->resident,
+        (unsigned int)(startup->resident_pages * PAGE_BYTES / 1024),
+        (unsigned int)(page_pool_left(&startup->machine->partition->pool) * PAGE_BYTES / 1024));
     return EFI_SUCCESS;
 }
 

@@ -13,9 +13,12 @@ static EFI_GUID file_system_guid = EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID;
 
 /* Where operating systems put their loaders, in the order of preference. */
 static const char *const usual_loaders[] = {
-    "\\EFI\\Microsoft\\Boot\\bootmgfw.efi", "\\EFI\\debian\\shimx64.efi",
-    "\\EFI\\debian\\grubx64.efi",           "\\EFI\\ubuntu\\shimx64.efi",
-    "\\EFI\\fedora\\shimx64.efi",           "\\EFI\\systemd\\systemd-bootx64.efi",
+    "\\EFI\\Microsoft\\Boot\\bootmgfw.efi",
+    "\\EFI\\debian\\shimx64.efi",
+    "\\EFI\\debian\\grubx64.efi",
+    "\\EFI\\ubuntu\\shimx64.efi",
+    "\\EFI\\fedora\\shimx64.efi",
+    "\\EFI\\systemd\\systemd-bootx64.efi",
     "\\EFI\\BOOT\\BOOTX64.EFI",
 };
 
@@ -127,8 +130,7 @@ static EFI_STATUS set_options(struct startup *startup)
     if (length == 0) {
         return EFI_SUCCESS;
     }
-    status = startup->services->HandleProtocol(startup->next, &loaded_image_guid,
-                                               (void **)&loaded);
+    status = startup->services->HandleProtocol(startup->next, &loaded_image_guid, (void **)&loaded);
     if (EFI_ERROR(status)) {
         return status;
     }

@@ -5,17 +5,17 @@
 #include "core/cpu.h"
 #include "core/string.h"
 
-#define PM_TIMER_HZ 3579545ull
-#define CALIBRATION_DIVISOR 100u /* a hundredth of a second */
-#define HPET_PERIOD 0x004u
-#define HPET_CONFIG 0x010u
-#define HPET_CONFIG_ENABLE 0x1u
-#define HPET_COUNTER 0x0F0u
+#define PM_TIMER_HZ             3579545ull
+#define CALIBRATION_DIVISOR     100u /* a hundredth of a second */
+#define HPET_PERIOD             0x004u
+#define HPET_CONFIG             0x010u
+#define HPET_CONFIG_ENABLE      0x1u
+#define HPET_COUNTER            0x0F0u
 #define FEMTOSECONDS_PER_SECOND 1000000000000000ull
-#define STALL_US 10000u
-#define SPIN_LIMIT 100000000u
-#define FOUR_GIB (4ull << 30)
-#define EPT_LIMIT (1ull << 48)
+#define STALL_US                10000u
+#define SPIN_LIMIT              100000000u
+#define FOUR_GIB                (4ull << 30)
+#define EPT_LIMIT               (1ull << 48)
 
 static EFI_GUID acpi_20_guid = ACPI_20_TABLE_GUID;
 static EFI_GUID acpi_10_guid = ACPI_TABLE_GUID;
@@ -164,8 +164,7 @@ static EFI_STATUS take_map(struct startup *startup, const char *map, UINTN bytes
         entry = next_descriptor(map, bytes, step, entry->PhysicalStart + 1);
     }
     if (startup->memory_top > EPT_LIMIT) {
-        efi_console_line(LOG_ERROR,
-                         "the memory map reaches above 2^48, which needs 5-level EPT");
+        efi_console_line(LOG_ERROR, "the memory map reaches above 2^48, which needs 5-level EPT");
         return EFI_UNSUPPORTED;
     }
     return EFI_SUCCESS;

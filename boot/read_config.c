@@ -6,7 +6,7 @@
 #include "core/fmt.h"
 
 #define CONFIG_FILE_LIMIT 65536u
-#define CONFIG_FILE_NAME "\\sluice.cfg"
+#define CONFIG_FILE_NAME  "\\sluice.cfg"
 
 static EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
 
@@ -29,8 +29,8 @@ static EFI_STATUS read_file(struct startup *startup, const char *path, bool *fou
     EFI_STATUS efi_status;
     enum status status;
 
-    efi_status = efi_file_read(startup->services, startup->device, path, CONFIG_FILE_LIMIT, &text,
-                               &bytes);
+    efi_status =
+        efi_file_read(startup->services, startup->device, path, CONFIG_FILE_LIMIT, &text, &bytes);
     *found = efi_status != EFI_NOT_FOUND;
     if (efi_status == EFI_NOT_FOUND) {
         return EFI_SUCCESS;
@@ -72,8 +72,8 @@ EFI_STATUS startup_read_config(struct startup *startup)
     UINTN length;
 
     config_defaults(&startup->config);
-    status = startup->services->HandleProtocol(startup->image, &loaded_image_guid,
-                                               (void **)&loaded);
+    status =
+        startup->services->HandleProtocol(startup->image, &loaded_image_guid, (void **)&loaded);
     if (EFI_ERROR(status)) {
         return status;
     }

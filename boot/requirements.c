@@ -85,16 +85,14 @@ static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
         return true;
     }
     if (!caps_equal(&mine->msrs, &mine->features, &other->msrs, &other->features, &difference)) {
-        efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) differs from LP%02u: %s",
-                         (unsigned int)lp, startup->lps[lp].apic_id, (unsigned int)first,
-                         difference);
+        efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) differs from LP%02u: %s", (unsigned int)lp,
+                         startup->lps[lp].apic_id, (unsigned int)first, difference);
         if (!caps_choose(&mine->msrs, &mine->features, &controls, &missing)) {
             say_missing(startup, lp, &missing);
         }
         return false;
     }
-    if (caps_feature_control_state(mine->msrs.feature_control) !=
-            CAPS_FEATURE_CONTROL_LOCKED_OFF ||
+    if (caps_feature_control_state(mine->msrs.feature_control) != CAPS_FEATURE_CONTROL_LOCKED_OFF ||
         caps_feature_control_state(other->msrs.feature_control) ==
             CAPS_FEATURE_CONTROL_LOCKED_OFF) {
         return true;
@@ -123,12 +121,11 @@ EFI_STATUS startup_check_requirements(struct startup *startup)
         efi_console_line(LOG_ERROR, "this machine cannot run Sluice; nothing was changed");
         return EFI_UNSUPPORTED;
     }
-    efi_console_line(LOG_INFO,
-                     "VT-x: VMCS revision %x, %u physical address bits, EPT pages%s%s, INVVPID%s%s",
-                     startup->controls.vmcs_revision, startup->controls.physical_address_bits,
-                     startup->controls.ept_has_1g ? " 1G" : "",
-                     startup->controls.ept_has_2m ? " 2M 4K" : " 4K",
-                     startup->controls.has_invvpid_single ? " single" : "",
-                     startup->controls.has_invvpid_all ? " all" : "");
+    efi_console_line(
+        LOG_INFO, "VT-x: VMCS revision %x, %u physical address bits, EPT pages%s%s, INVVPID%s%s",
+        startup->controls.vmcs_revision, startup->controls.physical_address_bits,
+        startup->controls.ept_has_1g ? " 1G" : "", startup->controls.ept_has_2m ? " 2M 4K" : " 4K",
+        startup->controls.has_invvpid_single ? " single" : "",
+        startup->controls.has_invvpid_all ? " all" : "");
     return EFI_SUCCESS;
 }

@@ -57,8 +57,7 @@ static bool fill_vmcs(struct entry_request *request)
     struct host_environment environment = {
         .cr3 = startup->host_cr3,
         .idt = startup->host_idt,
-        .exit_entry = resident_address(startup->resident,
-                                       (const void *)(uintptr_t)vmx_exit_entry),
+        .exit_entry = resident_address(startup->resident, (const void *)(uintptr_t)vmx_exit_entry),
     };
     uint32_t encoding;
 
@@ -81,8 +80,7 @@ static void explain_launch(struct entry_request *request, enum entry_outcome out
 {
     uint64_t error = 0;
 
-    if (outcome == ENTRY_FAIL_INVALID ||
-        vmx_failed(vmx_read(VMCS_VM_INSTRUCTION_ERROR, &error))) {
+    if (outcome == ENTRY_FAIL_INVALID || vmx_failed(vmx_read(VMCS_VM_INSTRUCTION_ERROR, &error))) {
         fail(request, "VMLAUNCH: VMfailInvalid");
         return;
     }
@@ -177,8 +175,8 @@ static void undo(struct startup *startup, const bool *is_guest)
         }
         status = efi_mp_run(&startup->mp, i, leave, NULL);
         if (EFI_ERROR(status)) {
-            efi_console_line(LOG_ERROR, "LP%02u does not leave VMX operation: %s",
-                             (unsigned int)i, efi_status_name(status));
+            efi_console_line(LOG_ERROR, "LP%02u does not leave VMX operation: %s", (unsigned int)i,
+                             efi_status_name(status));
             continue;
         }
         undone++;

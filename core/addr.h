@@ -22,10 +22,10 @@ typedef struct {
     uint64_t value;
 } hpa_t;
 
-#define PAGE_BYTES 4096ull
-#define PAGE_SHIFT 12u
+#define PAGE_BYTES       4096ull
+#define PAGE_SHIFT       12u
 #define LARGE_PAGE_BYTES (2ull << 20)
-#define HUGE_PAGE_BYTES (1ull << 30)
+#define HUGE_PAGE_BYTES  (1ull << 30)
 
 static inline gva_t gva(uint64_t value)
 {

@@ -6,13 +6,13 @@
 #include "core/idt.h"
 #include "core/msr.h"
 
-#define X2APIC_MSR(index) (0x800u + ((uint32_t)(index) >> 4))
-#define APIC_SEND_POLLS 1000000u
-#define APIC_VECTOR_WORDS 8u /* of 32 vectors, 16 bytes apart */
+#define X2APIC_MSR(index)   (0x800u + ((uint32_t)(index) >> 4))
+#define APIC_SEND_POLLS     1000000u
+#define APIC_VECTOR_WORDS   8u /* of 32 vectors, 16 bytes apart */
 #define APIC_MAX_IN_SERVICE 256u
-#define APIC_SVR_RESET 0xFFu
-#define APIC_SVR_ENABLE (1u << 8)
-#define APIC_MAX_LVT_SHIFT 16u
+#define APIC_SVR_RESET      0xFFu
+#define APIC_SVR_ENABLE     (1u << 8)
+#define APIC_MAX_LVT_SHIFT  16u
 
 bool apic_is_x2apic(void)
 {

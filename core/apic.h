@@ -39,13 +39,13 @@ enum apic_register {
     APIC_TIMER_DIVIDE = 0x3E0,
 };
 
-#define APIC_LVT_MASKED (1u << 16)
-#define APIC_LVT_DELIVERY_MASK 0x700u
-#define APIC_LVT_DELIVERY_NMI 0x400u
+#define APIC_LVT_MASKED           (1u << 16)
+#define APIC_LVT_DELIVERY_MASK    0x700u
+#define APIC_LVT_DELIVERY_NMI     0x400u
 #define APIC_ICR_DELIVERY_PENDING (1u << 12)
-#define APIC_ICR_LEVEL_ASSERT (1u << 14)
-#define APIC_ICR_DELIVERY_NMI 0x400u
-#define APIC_BROADCAST_XAPIC 0xFFu
+#define APIC_ICR_LEVEL_ASSERT     (1u << 14)
+#define APIC_ICR_DELIVERY_NMI     0x400u
+#define APIC_BROADCAST_XAPIC      0xFFu
 
 /* Whether this LP's APIC is in x2APIC mode now. */
 bool apic_is_x2apic(void);

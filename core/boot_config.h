@@ -7,7 +7,7 @@
 
 /* The configuration as boot/config.c parsed it: plain data, handed to every folder. */
 
-#define CONFIG_PATH_CHARS 256u
+#define CONFIG_PATH_CHARS    256u
 #define CONFIG_OPTIONS_CHARS 2048u
 
 enum config_mode { CONFIG_MODE_PASSTHROUGH };

@@ -32,10 +32,10 @@ struct boot_register {
 
 /* What the ACPI tables say about sleep, reset and time. */
 struct boot_acpi {
-    bool is_present;         /* a valid RSDP and FADT were found */
+    bool is_present; /* a valid RSDP and FADT were found */
     bool is_hardware_reduced;
     bool has_mcfg;
-    bool has_s3, has_s5;     /* the packages \_S3_ and \_S5_ were found */
+    bool has_s3, has_s5; /* the packages \_S3_ and \_S5_ were found */
     uint8_t s3_type_a, s3_type_b;
     uint8_t s5_type_a, s5_type_b;
     struct boot_register pm1a_control, pm1b_control;

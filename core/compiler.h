@@ -5,11 +5,11 @@
 /* Attributes and static checks that all folders use. No code. */
 
 #define MUST_CHECK __attribute__((warn_unused_result))
-#define NORETURN __attribute__((noreturn))
+#define NORETURN   __attribute__((noreturn))
 #define PRINTF_LIKE(format_index, first_arg) \
     __attribute__((format(printf, format_index, first_arg)))
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define PACKED __attribute__((packed))
+#define PACKED         __attribute__((packed))
 
 #define CACHE_LINE_BYTES 64u
 

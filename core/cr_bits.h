@@ -18,25 +18,25 @@
 #define CR0_CD BIT64(30)
 #define CR0_PG BIT64(31)
 
-#define CR4_PSE BIT64(4)
-#define CR4_PAE BIT64(5)
-#define CR4_MCE BIT64(6)
-#define CR4_LA57 BIT64(12)
-#define CR4_VMXE BIT64(13)
-#define CR4_SMXE BIT64(14)
-#define CR4_PCIDE BIT64(17)
+#define CR4_PSE     BIT64(4)
+#define CR4_PAE     BIT64(5)
+#define CR4_MCE     BIT64(6)
+#define CR4_LA57    BIT64(12)
+#define CR4_VMXE    BIT64(13)
+#define CR4_SMXE    BIT64(14)
+#define CR4_PCIDE   BIT64(17)
 #define CR4_OSXSAVE BIT64(18)
-#define CR4_CET BIT64(23)
+#define CR4_CET     BIT64(23)
 
 #define RFLAGS_RESERVED_1 BIT64(1)
-#define RFLAGS_TF BIT64(8)
-#define RFLAGS_IF BIT64(9)
-#define RFLAGS_DF BIT64(10)
-#define RFLAGS_VM BIT64(17)
+#define RFLAGS_TF         BIT64(8)
+#define RFLAGS_IF         BIT64(9)
+#define RFLAGS_DF         BIT64(10)
+#define RFLAGS_VM         BIT64(17)
 
 #define DR6_RESET 0xFFFF0FF0ull
-#define DR6_BS BIT64(14)
+#define DR6_BS    BIT64(14)
 #define DR7_RESET 0x400ull
-#define DR7_GD BIT64(13)
+#define DR7_GD    BIT64(13)
 
 #endif

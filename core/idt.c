@@ -7,9 +7,9 @@
 #include "core/panic.h"
 
 #define GATE_PRESENT_INTERRUPT 0x00008E0000000000ull
-#define GATE_IST_SHIFT 32u
-#define IST_NMI 1u
-#define IST_FAULT 2u
+#define GATE_IST_SHIFT         32u
+#define IST_NMI                1u
+#define IST_FAULT              2u
 #define FIRST_INTERRUPT_VECTOR 32u
 
 extern const uint64_t idt_stub_table[IDT_VECTORS];

@@ -5,7 +5,7 @@
 #include "core/fmt.h"
 #include "core/lp.h"
 
-#define LOG_LINE_CHARS 400u
+#define LOG_LINE_CHARS  400u
 #define LOG_SEIZE_TRIES 1000000u
 
 static struct log_state *attached;
@@ -23,31 +23,39 @@ bool log_is_on(enum log_level level)
     return attached != NULL && level <= attached->level;
 }
 
+/* Who writes: nobody's numbers, for boot code, or an LP of ours. */
+struct writer {
+    uint32_t lp_id;
+    const struct vcpu *vcpu;
+    int64_t tsc_correction;
+};
+
 static size_t put_prefix(char *line, size_t size, enum log_level level, const char *area,
-                         uint32_t lp_id, const struct vcpu *vcpu)
+                         const struct writer *writer)
 {
-    uint64_t ticks = cpu_read_tsc() - attached->tsc_at_start;
+    uint64_t now = cpu_read_tsc() - (uint64_t)writer->tsc_correction;
+    uint64_t ticks = now - attached->tsc_at_start;
     uint64_t hz = attached->tsc_hz;
     uint64_t seconds = hz == 0 ? 0 : ticks / hz;
     uint64_t micros = hz == 0 ? 0 : (ticks % hz) * 1000000 / hz;
     char lp_text[12] = "LP--";
     char vp_text[12] = "VP---";
 
-    if (lp_id != LOG_LP_NONE) {
-        (void)fmt_print(lp_text, sizeof(lp_text), "LP%02u", lp_id);
+    if (writer->lp_id != LOG_LP_NONE) {
+        (void)fmt_print(lp_text, sizeof(lp_text), "LP%02u", writer->lp_id);
     }
-    if (vcpu != NULL) {
-        (void)fmt_print(vp_text, sizeof(vp_text), "VP%03u", vcpu->vp_index);
+    if (writer->vcpu != NULL) {
+        (void)fmt_print(vp_text, sizeof(vp_text), "VP%03u", writer->vcpu->vp_index);
     }
-    return fmt_print(line, size, "[%s %s +%u.%06u %s %c] ", lp_text, vp_text,
-                     (unsigned int)seconds, (unsigned int)micros, area, level_letters[level]);
+    return fmt_print(line, size, "[%s %s +%u.%06u %s %c] ", lp_text, vp_text, (unsigned int)seconds,
+                     (unsigned int)micros, area, level_letters[level]);
 }
 
-static void write_line(enum log_level level, const char *area, uint32_t lp_id,
-                       const struct vcpu *vcpu, const char *format, va_list args)
+static void write_line(enum log_level level, const char *area, const struct writer *writer,
+                       const char *format, va_list args)
 {
     char line[LOG_LINE_CHARS];
-    size_t length = put_prefix(line, sizeof(line), level, area, lp_id, vcpu);
+    size_t length = put_prefix(line, sizeof(line), level, area, writer);
 
     if (length < sizeof(line)) {
         length += fmt_vprint(line + length, sizeof(line) - length, format, args);
@@ -69,25 +77,27 @@ static void write_line(enum log_level level, const char *area, uint32_t lp_id,
 void log_line(enum log_level level, const char *area, const char *format, ...)
 {
     const struct lp *lp = this_lp();
+    struct writer writer = {lp->lp_id, lp->vcpu, lp->tsc_correction};
     va_list args;
 
     if (!log_is_on(level)) {
         return;
     }
     va_start(args, format);
-    write_line(level, area, lp->lp_id, lp->vcpu, format, args);
+    write_line(level, area, &writer, format, args);
     va_end(args);
 }
 
 void log_boot(enum log_level level, const char *area, uint32_t lp_id, const char *format, ...)
 {
+    struct writer writer = {lp_id, NULL, 0};
     va_list args;
 
     if (!log_is_on(level)) {
         return;
     }
     va_start(args, format);
-    write_line(level, area, lp_id, NULL, format, args);
+    write_line(level, area, &writer, format, args);
     va_end(args);
 }
 

@@ -2,8 +2,8 @@
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 
-#include <stdatomic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #include "core/lp.h"
 
 /* Access bytes and flags of descriptors (SDM volume 3, "Segment Descriptors"). */
-#define DESCRIPTOR_CODE_64 0x00209B0000000000ull
-#define DESCRIPTOR_DATA 0x0000930000000000ull
+#define DESCRIPTOR_CODE_64  0x00209B0000000000ull
+#define DESCRIPTOR_DATA     0x0000930000000000ull
 #define DESCRIPTOR_TSS_BUSY 0x00008B0000000000ull
 
 static void set_tss_descriptor(struct lp *lp)
@@ -11,8 +11,8 @@ static void set_tss_descriptor(struct lp *lp)
     uint64_t base = (uint64_t)(uintptr_t)&lp->tss;
     uint64_t limit = sizeof(lp->tss) - 1;
 
-    lp->gdt[3] = DESCRIPTOR_TSS_BUSY | limit | ((base & 0xFFFFFF) << 16) |
-                 ((base & 0xFF000000) << 32);
+    lp->gdt[3] =
+        DESCRIPTOR_TSS_BUSY | limit | ((base & 0xFFFFFF) << 16) | ((base & 0xFF000000) << 32);
     lp->gdt[4] = base >> 32;
 }
 

@@ -53,28 +53,28 @@ struct lp_shared {
 struct machine;
 
 struct lp {
-    struct lp *self;      /* must stay first: this_lp() reads it through GS */
-    struct vcpu *vcpu;    /* the vCPU that entry.asm loads and saves */
-    uint64_t saved_rsp;   /* the host stack while a guest runs */
+    struct lp *self;    /* must stay first: this_lp() reads it through GS */
+    struct vcpu *vcpu;  /* the vCPU that entry.asm loads and saves */
+    uint64_t saved_rsp; /* the host stack while a guest runs */
     /* Set by the NMI and machine-check handlers, cleared before the checks that precede an entry;
      * entry.asm tests it. Only this LP touches it, so that ordering is that of the program. */
     volatile uint32_t restart;
-    uint32_t lp_id;       /* dense */
-    uint32_t apic_id;     /* of the hardware */
-    uint32_t mp_number;   /* the firmware's number for this processor */
+    uint32_t lp_id;     /* dense */
+    uint32_t apic_id;   /* of the hardware */
+    uint32_t mp_number; /* the firmware's number for this processor */
     struct machine *machine;
 
     /* NMI accounting (core/nmi_account.h), written by the NMI handler and on NMI exits. */
     struct nmi_account nmi_account;
-    volatile bool nmi_arrived; /* guest sources of NMIs are still to be looked at */
-    volatile uint32_t kicks_in_root; /* NMIs since the last look; counted by the run loop */
+    volatile bool nmi_arrived;           /* guest sources of NMIs are still to be looked at */
+    volatile uint32_t kicks_in_root;     /* NMIs since the last look; counted by the run loop */
     volatile bool machine_check_pending; /* to be given to the guest at the next entry */
-    bool is_in_vmx;       /* VMXON done */
-    bool is_virtualised;  /* its first VM entry succeeded */
-    int64_t tsc_correction; /* what guest writes have added to this LP's TSC */
+    bool is_in_vmx;                      /* VMXON done */
+    bool is_virtualised;                 /* its first VM entry succeeded */
+    int64_t tsc_correction;              /* what guest writes have added to this LP's TSC */
 
     uint64_t firmware_cr0, firmware_cr4; /* before VMX, for going back */
-    uint64_t vmxon_region; /* host-physical addresses of the VMX regions */
+    uint64_t vmxon_region;               /* host-physical addresses of the VMX regions */
     uint64_t stack_top;
     uint64_t nmi_stack_top;
     uint64_t fault_stack_top;

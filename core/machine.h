@@ -34,15 +34,15 @@ struct machine {
     /* The resident memory: image copy and pool, hidden from the guest. */
     hpa_t resident_base;
     uint64_t resident_bytes;
-    uint64_t image_base;  /* the running copy; for symbol offsets in reports */
+    uint64_t image_base; /* the running copy; for symbol offsets in reports */
     uint64_t image_bytes;
     uint64_t leave_entry; /* leave_to_firmware in the firmware's copy (vmx/leave.c) */
 
-    struct log_state log;              /* locked by itself */
-    _Atomic uint32_t online;           /* LPs that run a guest; counted up by each after its entry */
-    _Atomic bool is_started;           /* every LP runs a guest: INIT signals are software only */
-    _Atomic uint32_t stop_requested;   /* panic or a stopped guest: every LP parks for good */
-    _Atomic uint32_t stopped;          /* LPs that have parked */
+    struct log_state log;            /* locked by itself */
+    _Atomic uint32_t online;         /* LPs that run a guest; counted up by each after its entry */
+    _Atomic bool is_started;         /* every LP runs a guest: INIT signals are software only */
+    _Atomic uint32_t stop_requested; /* panic or a stopped guest: every LP parks for good */
+    _Atomic uint32_t stopped;        /* LPs that have parked */
 };
 
 #endif

@@ -17,9 +17,9 @@
  * told from a kick and is lost; docs/limits.md says so.
  */
 struct nmi_account {
-    uint64_t seen;        /* kicks accounted for */
-    uint64_t doubt_until; /* TSC of this LP */
-    uint64_t doubt_ticks; /* how long a latched NMI may take to come */
+    uint64_t seen;                 /* kicks accounted for */
+    uint64_t doubt_until;          /* time by this LP's TSC, without what the guest added */
+    uint64_t doubt_ticks;          /* how long a latched NMI may take to come */
     volatile uint64_t unexplained; /* NMIs that were no kick; only ever counts up */
 };
 

@@ -11,7 +11,7 @@
 
 #define PANIC_TEXT_CHARS 300u
 #define PANIC_STOP_POLLS 20000000u
-#define PANIC_FRAMES 16u
+#define PANIC_FRAMES     16u
 
 NORETURN void panic_park(void)
 {
@@ -82,14 +82,14 @@ static void print_lps(const struct machine *machine)
         const struct lp *lp = machine->lps[i];
         uint64_t run_seq = atomic_load_explicit(&lp->shared.run_seq, memory_order_relaxed);
 
-        log_line(LOG_ERROR, "panic", "LP%02u APIC id %x: %s, run_seq %llu, gva_seq %llu", lp->lp_id,
-                 lp->apic_id,
-                 !lp->is_virtualised   ? "not virtualised"
-                 : (run_seq & 1) != 0 ? "in guest mode"
-                                      : "in root mode",
-                 (unsigned long long)run_seq,
-                 (unsigned long long)atomic_load_explicit(&lp->shared.gva_seq,
-                                                          memory_order_relaxed));
+        log_line(
+            LOG_ERROR, "panic", "LP%02u APIC id %x: %s, run_seq %llu, gva_seq %llu", lp->lp_id,
+            lp->apic_id,
+            !lp->is_virtualised  ? "not virtualised"
+            : (run_seq & 1) != 0 ? "in guest mode"
+                                 : "in root mode",
+            (unsigned long long)run_seq,
+            (unsigned long long)atomic_load_explicit(&lp->shared.gva_seq, memory_order_relaxed));
     }
 }
 
@@ -134,9 +134,9 @@ NORETURN void panic_exception(const struct idt_frame *frame)
     log_line(LOG_ERROR, "panic", "PANIC: exception %llu in root mode, error code %llx",
              (unsigned long long)frame->vector, (unsigned long long)frame->error);
     log_line(LOG_ERROR, "panic", "RIP %016llx (image+%llx) RSP %016llx RFLAGS %llx CR2 %016llx",
-             (unsigned long long)frame->rip,
-             (unsigned long long)(frame->rip - machine->image_base), (unsigned long long)frame->rsp,
-             (unsigned long long)frame->rflags, (unsigned long long)cpu_read_cr2());
+             (unsigned long long)frame->rip, (unsigned long long)(frame->rip - machine->image_base),
+             (unsigned long long)frame->rsp, (unsigned long long)frame->rflags,
+             (unsigned long long)cpu_read_cr2());
     log_line(LOG_ERROR, "panic", "RAX %016llx RBX %016llx RCX %016llx RDX %016llx",
              (unsigned long long)frame->rax, (unsigned long long)frame->rbx,
              (unsigned long long)frame->rcx, (unsigned long long)frame->rdx);

@@ -25,11 +25,11 @@ NORETURN void panic_park(void);
 void panic_stop_others(void);
 
 /* Checks what must hold; on in every build. */
-#define ASSERT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            panic("%s:%d: assertion failed: %s", __FILE__, __LINE__, #condition);                  \
-        }                                                                                          \
+#define ASSERT(condition)                                                         \
+    do {                                                                          \
+        if (!(condition)) {                                                       \
+            panic("%s:%d: assertion failed: %s", __FILE__, __LINE__, #condition); \
+        }                                                                         \
     } while (0)
 
 #endif

@@ -5,24 +5,24 @@
 #include "core/cpu.h"
 
 enum uart_register {
-    UART_DATA = 0,       /* THR; divisor low while LCR.DLAB is set */
-    UART_IER = 1,        /* divisor high while LCR.DLAB is set */
-    UART_FCR = 2,        /* IIR when read */
+    UART_DATA = 0, /* THR; divisor low while LCR.DLAB is set */
+    UART_IER = 1,  /* divisor high while LCR.DLAB is set */
+    UART_FCR = 2,  /* IIR when read */
     UART_LCR = 3,
     UART_MCR = 4,
     UART_LSR = 5,
     UART_SCRATCH = 7,
 };
 
-#define UART_LCR_8N1 0x03u
-#define UART_LCR_DLAB 0x80u
+#define UART_LCR_8N1              0x03u
+#define UART_LCR_DLAB             0x80u
 #define UART_FCR_ENABLE_AND_CLEAR 0x07u
-#define UART_IIR_FIFO_MASK 0xC0u
-#define UART_MCR_DTR_RTS 0x03u
-#define UART_LSR_THR_EMPTY 0x20u
-#define UART_LSR_IDLE 0x40u
-#define UART_CLOCK_BAUD 115200u
-#define UART_FIFO_BYTES 16u
+#define UART_IIR_FIFO_MASK        0xC0u
+#define UART_MCR_DTR_RTS          0x03u
+#define UART_LSR_THR_EMPTY        0x20u
+#define UART_LSR_IDLE             0x40u
+#define UART_CLOCK_BAUD           115200u
+#define UART_FIFO_BYTES           16u
 
 /* One character takes about 90 us at 115200 baud, 9 ms at 1200; a port read is about 1 us. */
 #define UART_MAX_POLLS 1000000u

@@ -5,10 +5,10 @@
 #include "core/cr_bits.h"
 #include "core/msr.h"
 
-#define ENTRY_PRESENT BIT64(0)
+#define ENTRY_PRESENT   BIT64(0)
 #define ENTRY_PAGE_SIZE BIT64(7)
-#define ENTRY_ADDRESS MASK64(51, 12)
-#define PDPTE_PAE_CR3 MASK64(31, 5)
+#define ENTRY_ADDRESS   MASK64(51, 12)
+#define PDPTE_PAE_CR3   MASK64(31, 5)
 
 bool guest_memory_add(struct guest_memory *memory, gpa_t base, uint64_t bytes)
 {
@@ -35,7 +35,8 @@ static bool is_inside(const struct guest_memory_range *range, uint64_t address, 
 
 static bool touches(const struct guest_memory_range *range, uint64_t address, size_t bytes)
 {
-    return address < range->base + range->bytes && address + bytes > range->base;
+    return address + bytes > range->base &&
+           (address < range->base || address - range->base < range->bytes);
 }
 
 void *guest_memory_at(const struct guest_memory *memory, gpa_t address, size_t bytes)
@@ -86,8 +87,8 @@ static bool walk_32_bit(const struct guest_memory *memory, const struct guest_pa
         return false;
     }
     if ((entry & ENTRY_PAGE_SIZE) != 0 && (paging->cr4 & CR4_PSE) != 0) {
-        out->value = (entry & 0xFFC00000) | (bits_get(entry, 20, 13) << 32) |
-                     bits_get(address, 21, 0);
+        out->value =
+            (entry & 0xFFC00000) | (bits_get(entry, 20, 13) << 32) | bits_get(address, 21, 0);
         return true;
     }
     if (!read_entry(memory, (entry & 0xFFFFF000) + bits_get(address, 21, 12) * 4, 4, &entry)) {
@@ -95,6 +96,14 @@ static bool walk_32_bit(const struct guest_memory *memory, const struct guest_pa
     }
     out->value = (entry & 0xFFFFF000) | bits_get(address, 11, 0);
     return true;
+}
+
+/* Whether all bits above those that the levels translate are copies of the highest of them. */
+static bool is_canonical(uint64_t address, unsigned int levels)
+{
+    int64_t above = (int64_t)address >> (12 + 9 * levels - 1);
+
+    return above == 0 || above == -1;
 }
 
 /* PAE, 4-level and 5-level paging: entries of 8 bytes, 9 bits of the address a level. */
@@ -105,6 +114,9 @@ static bool walk_64_bit(const struct guest_memory *memory, const struct guest_pa
     unsigned int level = !is_long ? 3 : (paging->cr4 & CR4_LA57) != 0 ? 5 : 4;
     uint64_t table = is_long ? paging->cr3 & ENTRY_ADDRESS : paging->cr3 & PDPTE_PAE_CR3;
 
+    if (is_long && !is_canonical(address, level)) {
+        return false;
+    }
     for (; level >= 1; level--) {
         unsigned int shift = 12 + 9 * (level - 1);
         uint64_t index = (address >> shift) & (!is_long && level == 3 ? 3 : 511);
@@ -113,10 +125,10 @@ static bool walk_64_bit(const struct guest_memory *memory, const struct guest_pa
         if (!read_entry(memory, table + index * 8, 8, &entry)) {
             return false;
         }
-        if (level == 1 || (level <= 3 && (is_long || level == 2) &&
-                           (entry & ENTRY_PAGE_SIZE) != 0)) {
-            out->value = ((entry & ENTRY_ADDRESS) & ~(BIT64(shift) - 1)) |
-                         (address & (BIT64(shift) - 1));
+        if (level == 1 ||
+            (level <= 3 && (is_long || level == 2) && (entry & ENTRY_PAGE_SIZE) != 0)) {
+            out->value =
+                ((entry & ENTRY_ADDRESS) & ~(BIT64(shift) - 1)) | (address & (BIT64(shift) - 1));
             return true;
         }
         table = entry & ENTRY_ADDRESS;

@@ -24,11 +24,11 @@ struct host_pt {
 };
 
 enum host_pt_rights {
-    HOST_PT_NONE,          /* a guard page */
+    HOST_PT_NONE, /* a guard page */
     HOST_PT_READ,
     HOST_PT_READ_WRITE,
     HOST_PT_READ_EXECUTE,
-    HOST_PT_DEVICE,        /* read, write, uncacheable */
+    HOST_PT_DEVICE, /* read, write, uncacheable */
 };
 
 /* Maps [0, top) read-write; a large page is used only where the MTRRs give it one type. */

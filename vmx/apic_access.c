@@ -20,7 +20,7 @@
  */
 
 #define APIC_BASE_RESERVED_LOW (MASK64(7, 0) | BIT64(9))
-#define X2APIC_LDR_OF(id) ((((id) & 0xFFFF0u) << 12) | (1u << ((id) & 0xFu)))
+#define X2APIC_LDR_OF(id)      ((((id)&0xFFFF0u) << 12) | (1u << ((id)&0xFu)))
 
 static void identity_of(const struct vcpu *vcpu, struct apic_identity *identity)
 {
@@ -191,7 +191,8 @@ static bool follow_mode(uint64_t from_hardware, uint64_t to, uint64_t value)
         return true;
     }
     if (mode_of(from_hardware) == (IA32_APIC_BASE_ENABLE | IA32_APIC_BASE_EXTD) &&
-        !safe_write_msr(MSR_IA32_APIC_BASE, value & ~(IA32_APIC_BASE_ENABLE | IA32_APIC_BASE_EXTD))) {
+        !safe_write_msr(MSR_IA32_APIC_BASE,
+                        value & ~(IA32_APIC_BASE_ENABLE | IA32_APIC_BASE_EXTD))) {
         return false;
     }
     return safe_write_msr(MSR_IA32_APIC_BASE, value);
@@ -222,7 +223,8 @@ enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_
         return EXIT_ACTION_GP;
     }
     if (((value ^ old) & MASK64(51, 12)) != 0) {
-        log_line(LOG_WARNING, "apic", "the guest would move its local APIC to %llx: refused with #GP",
+        log_line(LOG_WARNING, "apic",
+                 "the guest would move its local APIC to %llx: refused with #GP",
                  (unsigned long long)(value & MASK64(51, 12)));
         return EXIT_ACTION_GP;
     }

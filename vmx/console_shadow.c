@@ -3,14 +3,14 @@
 
 enum { DATA = 0, IER = 1, IIR = 2, LCR = 3, MCR = 4, LSR = 5, MSR = 6, SCRATCH = 7 };
 
-#define LCR_DLAB 0x80u
-#define IIR_NO_INTERRUPT 0x01u
+#define LCR_DLAB              0x80u
+#define IIR_NO_INTERRUPT      0x01u
 #define LSR_TRANSMITTER_EMPTY 0x60u
-#define MCR_LOOP 0x10u
-#define MCR_RTS 0x02u
-#define MCR_DTR 0x01u
-#define MCR_OUT1 0x04u
-#define MCR_OUT2 0x08u
+#define MCR_LOOP              0x10u
+#define MCR_RTS               0x02u
+#define MCR_DTR               0x01u
+#define MCR_OUT1              0x04u
+#define MCR_OUT2              0x08u
 
 /* In loop-back the modem lines read what MCR drives (a 16550's self-test). */
 static uint8_t modem_status(uint8_t mcr)

@@ -16,9 +16,9 @@
  * Registers", and volume 3, "Initializing IA-32e Mode".
  */
 
-#define PDPTE_COUNT 4u
-#define PDPTE_PRESENT BIT64(0)
-#define PDPTE_LOW_RESERVED 0x1E6ull /* bits 8:5, 2:1 */
+#define PDPTE_COUNT          4u
+#define PDPTE_PRESENT        BIT64(0)
+#define PDPTE_LOW_RESERVED   0x1E6ull /* bits 8:5, 2:1 */
 #define ACCESS_TYPE_TSS_BUSY 11u
 
 static uint64_t read_gpr(const struct vcpu *vcpu, uint8_t index)
@@ -38,8 +38,8 @@ static bool is_cr0_valid(uint64_t value, uint64_t cr4)
 /* PAE paging without long mode: the processor reads the four PDPTEs when paging goes on. */
 static bool load_pdptes(const struct partition *partition)
 {
-    uint64_t reserved = PDPTE_LOW_RESERVED |
-                        ~(BIT64(partition->controls.physical_address_bits) - 1);
+    uint64_t reserved =
+        PDPTE_LOW_RESERVED | ~(BIT64(partition->controls.physical_address_bits) - 1);
     uint64_t table = vmcs_read(VMCS_GUEST_CR3) & MASK64(31, 5);
     const volatile uint64_t *from =
         guest_memory_at(&partition->memory, gpa(table), PDPTE_COUNT * sizeof(uint64_t));
@@ -83,8 +83,7 @@ static bool turn_paging_on(const struct partition *partition)
     if ((vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LME) == 0) {
         return (cr4 & CR4_PAE) == 0 || load_pdptes(partition);
     }
-    if ((cr4 & CR4_PAE) == 0 ||
-        (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0) {
+    if ((cr4 & CR4_PAE) == 0 || (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0) {
         return false;
     }
     set_long_mode(true);

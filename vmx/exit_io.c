@@ -10,7 +10,7 @@
 /* IN, OUT, INS and OUTS at the watched ports. SDM volume 3, "VM-Exit Instruction Information". */
 
 #define STRING_ADDRESS_SIZE_SHIFT 7u
-#define STRING_ADDRESS_SIZE_MASK 7u
+#define STRING_ADDRESS_SIZE_MASK  7u
 
 static uint64_t merge(uint64_t old, uint64_t value, uint8_t bytes)
 {
@@ -23,8 +23,9 @@ static uint64_t merge(uint64_t old, uint64_t value, uint8_t bytes)
 /* Bytes of the string instruction's addresses and count: 2, 4 or 8. */
 static uint8_t address_bytes(void)
 {
-    uint32_t size = (vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_INFORMATION) >>
-                     STRING_ADDRESS_SIZE_SHIFT) & STRING_ADDRESS_SIZE_MASK;
+    uint32_t size =
+        (vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_INFORMATION) >> STRING_ADDRESS_SIZE_SHIFT) &
+        STRING_ADDRESS_SIZE_MASK;
 
     return size == 0 ? 2 : size == 1 ? 4 : 8;
 }

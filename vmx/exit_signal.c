@@ -19,7 +19,7 @@
 
 /* Exceptions, NMI, INIT, SIPI, triple fault, and the instructions that need no file of their own. */
 
-#define DEBUGCTL_LBR BIT64(0)
+#define DEBUGCTL_LBR             BIT64(0)
 #define QUALIFICATION_DEBUG_BITS 0x600Full /* B0-B3, BD, BS */
 
 /*
@@ -41,8 +41,8 @@ static void give_debug_exception(struct vcpu *vcpu)
 static void give_software_debug_exception(struct vcpu *vcpu)
 {
     vcpu->vmx->event = (struct pending_event){
-        .information = exit_encode_injection(INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION,
-                                             EXCEPTION_DB, false),
+        .information =
+            exit_encode_injection(INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION, EXCEPTION_DB, false),
         .instruction_length = vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH),
     };
 }
@@ -99,7 +99,8 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
     guest_state_init(vcpu->partition, vcpu);
     inv_vpid_all(vcpu->partition, vcpu);
     if ((vcpu->vmx->apic_base & IA32_APIC_BASE_BSP) != 0) {
-        log_line(LOG_WARNING, "signal", "INIT from the platform: the guest starts at the reset vector");
+        log_line(LOG_WARNING, "signal",
+                 "INIT from the platform: the guest starts at the reset vector");
         return EXIT_ACTION_RESUME;
     }
     /* Acquire pairs with the release in boot/virtualise.c. */

@@ -10,15 +10,15 @@
 /* CR0 bits that are ours: caching is steered by EPT types alone, NE must be 1 in VMX operation. */
 #define CR0_OWNED (CR0_CD | CR0_NW | CR0_NE)
 
-#define ACCESS_CODE_16 0x9Bu    /* present, code, readable, accessed */
-#define ACCESS_DATA_16 0x93u    /* present, data, writable, accessed */
-#define ACCESS_LDT 0x82u
+#define ACCESS_CODE_16  0x9Bu /* present, code, readable, accessed */
+#define ACCESS_DATA_16  0x93u /* present, data, writable, accessed */
+#define ACCESS_LDT      0x82u
 #define ACCESS_TSS_BUSY 0x8Bu
 
 #define REAL_MODE_LIMIT 0xFFFFu
-#define RESET_SELECTOR 0xF000u
-#define RESET_CS_BASE 0xFFFF0000u
-#define RESET_RIP 0xFFF0u
+#define RESET_SELECTOR  0xF000u
+#define RESET_CS_BASE   0xFFFF0000u
+#define RESET_RIP       0xFFF0u
 
 /* The VMCS fields of a segment register lie 2 apart from those of the next (SDM, appendix "Field
  * Encoding in VMCS"). */

@@ -7,7 +7,7 @@
 #include "vmx/vmx_state.h"
 
 #define PENDING_DEBUG_BS BIT64(14)
-#define ERROR_CODE_DF 0u
+#define ERROR_CODE_DF    0u
 
 /* The guest's double fault while a double fault was delivered: it shuts down. */
 static void set_triple_fault(struct vcpu *vcpu)
@@ -91,8 +91,8 @@ void inject_advance_rip(uint32_t instruction_length)
     if ((interruptibility &
          (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)) != 0) {
         vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
-                     interruptibility & ~(INTERRUPTIBILITY_BLOCKING_BY_STI |
-                                          INTERRUPTIBILITY_BLOCKING_BY_MOV_SS));
+                     interruptibility &
+                         ~(INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS));
     }
     if ((vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0) {
         vmcs_write(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS,

@@ -40,9 +40,10 @@ static void wait_for(struct lp *self, struct lp *target, uint64_t run_seq)
         }
         if (!is_reported && cpu_read_tsc() - begin > self->machine->tsc_hz / WATCHDOG_DIVISOR) {
             is_reported = true;
-            log_line(LOG_WARNING, "kick",
-                     "LP%02u VP%03u has not left guest mode for 100 ms (run_seq %llu); kicked again",
-                     target->lp_id, target->vcpu->vp_index, (unsigned long long)run_seq);
+            log_line(
+                LOG_WARNING, "kick",
+                "LP%02u VP%03u has not left guest mode for 100 ms (run_seq %llu); kicked again",
+                target->lp_id, target->vcpu->vp_index, (unsigned long long)run_seq);
             kick_lp(self, target);
         }
     }

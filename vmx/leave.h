@@ -14,7 +14,7 @@
  */
 
 /* The CPUID leaf and subleaf by which the start-up code, as a guest, asks for it. */
-#define LEAVE_LEAF 0x4000FFFFu
+#define LEAVE_LEAF    0x4000FFFFu
 #define LEAVE_SUBLEAF 0x534C4C56u
 
 /* As the guest: asks root mode to go away. Returns when it has. */

@@ -14,10 +14,10 @@
 #include "vmx/vmx_state.h"
 
 #define PORT_SYSTEM_CONTROL_B 0x61u
-#define PORT61_SERR_OR_IOCHK 0xC0u     /* the error latches */
-#define PORT61_SERR_DISABLE 0x04u      /* written 1: clears the SERR latch */
-#define PORT61_IOCHK_DISABLE 0x08u     /* written 1: clears the IOCHK latch */
-#define MCG_STATUS_RIPV 0x1u
+#define PORT61_SERR_OR_IOCHK  0xC0u /* the error latches */
+#define PORT61_SERR_DISABLE   0x04u /* written 1: clears the SERR latch */
+#define PORT61_IOCHK_DISABLE  0x08u /* written 1: clears the IOCHK latch */
+#define MCG_STATUS_RIPV       0x1u
 
 void nmi_arrived(struct lp *lp)
 {
@@ -25,7 +25,9 @@ void nmi_arrived(struct lp *lp)
     uint64_t started = atomic_load_explicit(&lp->shared.kicks_started, memory_order_seq_cst);
     uint64_t issued = atomic_load_explicit(&lp->shared.kicks_issued, memory_order_seq_cst);
 
-    (void)nmi_account_arrival(&lp->nmi_account, started, issued, cpu_read_tsc());
+    /* By our own time: the guest may set the TSC. */
+    (void)nmi_account_arrival(&lp->nmi_account, started, issued,
+                              cpu_read_tsc() - (uint64_t)lp->tsc_correction);
     lp->nmi_arrived = true;
 }
 

@@ -10,20 +10,20 @@
 #include "vmx/nmi.h"
 #include "vmx/report.h"
 
-#define PORT_SYSTEM_CONTROL_B 0x61u
-#define PORT_KEYBOARD_COMMAND 0x64u
+#define PORT_SYSTEM_CONTROL_B     0x61u
+#define PORT_KEYBOARD_COMMAND     0x64u
 #define KEYBOARD_PULSE_RESET_MASK 0xF1u /* commands F0h-FFh pulse lines; bit 0 clear: reset */
-#define KEYBOARD_PULSE_RESET 0xF0u
-#define PORT_SYSTEM_CONTROL_A 0x92u
-#define SYSTEM_CONTROL_A_RESET 0x01u
-#define PORT_RESET_CONTROL 0xCF9u
-#define RESET_CONTROL_GO 0x04u
-#define RESET_CONTROL_FULL 0x06u
+#define KEYBOARD_PULSE_RESET      0xF0u
+#define PORT_SYSTEM_CONTROL_A     0x92u
+#define SYSTEM_CONTROL_A_RESET    0x01u
+#define PORT_RESET_CONTROL        0xCF9u
+#define RESET_CONTROL_GO          0x04u
+#define RESET_CONTROL_FULL        0x06u
 
-#define PM1_SLEEP_TYPE(value) (((value) >> 10) & 7u)
-#define PM1_SLEEP_ENABLE (1u << 13)
+#define PM1_SLEEP_TYPE(value)     (((value) >> 10) & 7u)
+#define PM1_SLEEP_ENABLE          (1u << 13)
 #define SLEEP_CONTROL_TYPE(value) (((value) >> 2) & 7u)
-#define SLEEP_CONTROL_ENABLE (1u << 5)
+#define SLEEP_CONTROL_ENABLE      (1u << 5)
 
 #define RESET_WAIT_POLLS 50000000u
 

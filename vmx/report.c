@@ -13,11 +13,11 @@
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-#define REPORT_BYTES 15u
-#define REPORT_TEXT_CHARS 200u
-#define EXIT_REASON_BASIC(reason) ((reason) & 0xFFFFu)
+#define REPORT_BYTES              15u
+#define REPORT_TEXT_CHARS         200u
+#define EXIT_REASON_BASIC(reason) ((reason)&0xFFFFu)
 
-#define LINE(...) log_line(LOG_ERROR, "report", __VA_ARGS__)
+#define LINE(...)   log_line(LOG_ERROR, "report", __VA_ARGS__)
 #define WIDE(value) ((unsigned long long)(value))
 
 static void report_reason(void)
@@ -30,8 +30,7 @@ static void report_reason(void)
          (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? ", the guest has not run" : "", reason,
          WIDE(qualification));
     if ((reason & VM_EXIT_ENTRY_FAILURE) != 0) {
-        LINE("entry failure: %s",
-             entry_failure_name(EXIT_REASON_BASIC(reason), qualification));
+        LINE("entry failure: %s", entry_failure_name(EXIT_REASON_BASIC(reason), qualification));
     }
     if (EXIT_REASON_BASIC(reason) == EXIT_REASON_EPT_VIOLATION ||
         EXIT_REASON_BASIC(reason) == EXIT_REASON_EPT_MISCONFIGURATION) {
@@ -62,12 +61,12 @@ static void report_registers(const struct vcpu *vcpu)
 
     LINE("RIP %016llx RSP %016llx RFLAGS %08llx", WIDE(vmcs_read(VMCS_GUEST_RIP)),
          WIDE(vmcs_read(VMCS_GUEST_RSP)), WIDE(vmcs_read(VMCS_GUEST_RFLAGS)));
-    LINE("RAX %016llx RBX %016llx RCX %016llx RDX %016llx", WIDE(gpr[GPR_RAX]),
-         WIDE(gpr[GPR_RBX]), WIDE(gpr[GPR_RCX]), WIDE(gpr[GPR_RDX]));
-    LINE("RSI %016llx RDI %016llx RBP %016llx R8  %016llx", WIDE(gpr[GPR_RSI]),
-         WIDE(gpr[GPR_RDI]), WIDE(gpr[GPR_RBP]), WIDE(gpr[GPR_R8]));
-    LINE("R9  %016llx R10 %016llx R11 %016llx R12 %016llx", WIDE(gpr[GPR_R9]),
-         WIDE(gpr[GPR_R10]), WIDE(gpr[GPR_R11]), WIDE(gpr[GPR_R12]));
+    LINE("RAX %016llx RBX %016llx RCX %016llx RDX %016llx", WIDE(gpr[GPR_RAX]), WIDE(gpr[GPR_RBX]),
+         WIDE(gpr[GPR_RCX]), WIDE(gpr[GPR_RDX]));
+    LINE("RSI %016llx RDI %016llx RBP %016llx R8  %016llx", WIDE(gpr[GPR_RSI]), WIDE(gpr[GPR_RDI]),
+         WIDE(gpr[GPR_RBP]), WIDE(gpr[GPR_R8]));
+    LINE("R9  %016llx R10 %016llx R11 %016llx R12 %016llx", WIDE(gpr[GPR_R9]), WIDE(gpr[GPR_R10]),
+         WIDE(gpr[GPR_R11]), WIDE(gpr[GPR_R12]));
     LINE("R13 %016llx R14 %016llx R15 %016llx", WIDE(gpr[GPR_R13]), WIDE(gpr[GPR_R14]),
          WIDE(gpr[GPR_R15]));
     LINE("CR0 %llx CR3 %llx CR4 %llx EFER %llx DR7 %llx", WIDE(guest_state_read_cr0()),
@@ -101,8 +100,7 @@ static void report_controls(void)
 {
     char text[REPORT_TEXT_CHARS];
 
-    (void)interruptibility_text(vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE), text,
-                                sizeof(text));
+    (void)interruptibility_text(vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE), text, sizeof(text));
     LINE("activity: %s; blocking: %s; pending debug exceptions %llx",
          activity_state_name(vmcs_read32(VMCS_GUEST_ACTIVITY_STATE)), text,
          WIDE(vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS)));
@@ -126,8 +124,7 @@ static void report_bytes(const struct vcpu *vcpu)
         linear = (linear + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
     }
     guest_state_paging(&paging);
-    count = guest_read_linear(&vcpu->partition->memory, &paging, gva(linear), bytes,
-                              sizeof(bytes));
+    count = guest_read_linear(&vcpu->partition->memory, &paging, gva(linear), bytes, sizeof(bytes));
     for (size_t i = 0; i < count; i++) {
         length += fmt_print(text + length, sizeof(text) - length, " %02x", bytes[i]);
     }

@@ -143,9 +143,8 @@ static bool publish(struct lp *lp, struct vcpu *vcpu)
     /* Sequentially consistent: store, then load; pairs with the same in kick_all_for_ept. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     generation = atomic_load_explicit(&partition->ept_generation, memory_order_seq_cst);
-    if (__builtin_expect(generation ==
-                             atomic_load_explicit(&lp->shared.ept_generation_seen,
-                                                  memory_order_relaxed),
+    if (__builtin_expect(generation == atomic_load_explicit(&lp->shared.ept_generation_seen,
+                                                            memory_order_relaxed),
                          1)) {
         return true;
     }
@@ -202,8 +201,9 @@ static void handle_exit(struct lp *lp, struct vcpu *vcpu)
     vcpu->vmx->event.information = 0;
     stats_count_exit(&vcpu->stats, reason & 0xFFFF);
     if (__builtin_expect(handler == NULL, 0)) {
-        stop_guest(lp, vcpu, (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? "a VM entry failed"
-                                                                   : "an exit that is not handled");
+        stop_guest(lp, vcpu,
+                   (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? "a VM entry failed"
+                                                         : "an exit that is not handled");
     }
     if (handler->may_interrupt_delivery) {
         inject_keep_interrupted_event(vcpu);

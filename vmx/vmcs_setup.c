@@ -9,9 +9,9 @@
 #include "vmx/vmx_state.h"
 
 /* PAT as after reset: entry 0 is write-back, which is all that our page tables use. */
-#define PAT_RESET 0x0007040600070406ull
+#define PAT_RESET           0x0007040600070406ull
 #define PAGE_OF_IO_BITMAP_B 4096u
-#define NO_LINK ~0ull
+#define NO_LINK             ~0ull
 
 /*
  * #AC and #DB are taken and given back: a guest can make their delivery raise them again without

@@ -15,9 +15,9 @@
 
 /* What the host state needs besides struct lp. */
 struct host_environment {
-    uint64_t cr3;          /* our page tables */
-    uint64_t idt;          /* IDT_VECTORS gates */
-    uint64_t exit_entry;   /* vmx_exit_entry of the resident image copy */
+    uint64_t cr3;        /* our page tables */
+    uint64_t idt;        /* IDT_VECTORS gates */
+    uint64_t exit_entry; /* vmx_exit_entry of the resident image copy */
 };
 
 void vmcs_setup_controls(const struct partition *partition, const struct vcpu *vcpu);

@@ -8,10 +8,10 @@
 #include "vmx/vmx_insn.h"
 #include "vmx/vmx_state.h"
 
-#define CPUID_LEAF_7 7u
-#define CPUID_LEAF_D 0xDu
-#define SECONDARY_CONTROLS_ALLOWED BIT64(63) /* of the primary controls' capability MSR */
-#define SECONDARY_VMFUNC_ALLOWED BIT64(45)
+#define CPUID_LEAF_7                  7u
+#define CPUID_LEAF_D                  0xDu
+#define SECONDARY_CONTROLS_ALLOWED    BIT64(63) /* of the primary controls' capability MSR */
+#define SECONDARY_VMFUNC_ALLOWED      BIT64(45)
 #define SECONDARY_EPT_OR_VPID_ALLOWED (BIT64(33) | BIT64(37))
 
 static struct cpuid_regs cpuid_if(uint32_t max_leaf, uint32_t leaf, uint32_t subleaf)

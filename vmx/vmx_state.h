@@ -26,7 +26,7 @@ struct vmx_state {
     uint16_t vpid;
 
     struct pending_event event;
-    bool is_triple_fault; /* an exception could not be delivered: the guest shuts down */
+    bool is_triple_fault;        /* an exception could not be delivered: the guest shuts down */
     bool is_nmi_pending;         /* to be injected as soon as the guest takes NMIs */
     bool is_nmi_window_open;     /* NMI-window exiting is on */
     bool is_waiting_for_sipi;    /* in root mode, by a software INIT */
