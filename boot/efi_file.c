@@ -22,7 +22,7 @@ static EFI_STATUS open_file(EFI_BOOT_SERVICES *services, EFI_HANDLE device, cons
     if (EFI_ERROR(status)) {
         return EFI_NOT_FOUND;
     }
-    while (path[length] != '\0' && length < CONFIG_PATH_CHARS - 1) {
+    while (length < CONFIG_PATH_CHARS - 1 && path[length] != '\0') {
         wide[length] = (CHAR16)(unsigned char)path[length];
         length++;
     }

@@ -18,23 +18,29 @@ struct elf_rela {
     uint64_t addend;
 };
 
+/* The linker's symbols bound one object, the image; to C they are unrelated arrays. */
+static uint64_t address_of(const void *symbol)
+{
+    return (uint64_t)(uintptr_t)symbol;
+}
+
 uint64_t resident_image_bytes(void)
 {
-    return (uint64_t)(image_end - image_start);
+    return address_of(image_end) - address_of(image_start);
 }
 
 uint64_t resident_address(uint64_t target, const void *address)
 {
-    return target + ((uint64_t)(uintptr_t)address - (uint64_t)(uintptr_t)image_start);
+    return target + (address_of(address) - address_of(image_start));
 }
 
 enum status resident_copy(uint64_t target)
 {
     const struct elf_rela *rela = (const struct elf_rela *)(const void *)image_rela_start;
-    const struct elf_rela *end = (const struct elf_rela *)(const void *)image_rela_end;
+    uint64_t count = (address_of(image_rela_end) - address_of(image_rela_start)) / sizeof(*rela);
 
     memcpy((void *)(uintptr_t)target, image_start, resident_image_bytes());
-    for (; rela < end; rela++) {
+    for (uint64_t i = 0; i < count; i++, rela++) {
         if ((uint32_t)rela->info == 0) {
             continue; /* R_X86_64_NONE, in the padding */
         }
@@ -49,8 +55,8 @@ enum status resident_copy(uint64_t target)
 static enum status protect(struct host_pt *tables, uint64_t target, const char *start,
                            const char *end, enum host_pt_rights rights)
 {
-    return host_pt_protect(tables, resident_address(target, start), (uint64_t)(end - start),
-                           rights);
+    return host_pt_protect(tables, resident_address(target, start),
+                           address_of(end) - address_of(start), rights);
 }
 
 enum status resident_protect(struct host_pt *tables, uint64_t target)

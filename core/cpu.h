@@ -11,6 +11,9 @@
  * has each under its own name. None of them checks its arguments.
  */
 
+/* Writes `OFFSET:name value` into the assembly text that the compiler makes: vmx/asm_offsets.c. */
+#define CPU_ASM_CONSTANT(name, value) __asm__ volatile("/* OFFSET:" #name " %0 */" : : "i"(value))
+
 struct cpu_descriptor_table {
     uint16_t limit;
     uint64_t base;

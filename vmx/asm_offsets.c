@@ -5,12 +5,13 @@
  */
 #include <stddef.h>
 
+#include "core/cpu.h"
 #include "core/lp.h"
 #include "core/vcpu.h"
 #include "vmx/entry.h"
 #include "vmx/leave_frame.h"
 
-#define OFFSET(name, value) __asm__ volatile("/* OFFSET:" #name " %0 */" : : "i"(value))
+#define OFFSET(name, value) CPU_ASM_CONSTANT(name, value)
 
 void asm_offsets(void);
 

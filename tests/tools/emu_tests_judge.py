@@ -108,8 +108,8 @@ def judge_guest(stanza, result, bare):
     com1, com2 = result.lines('com1'), sluice_lines(result.lines('com2'))
     verdicts = relayed(stanza.name, com1)
     problems = end_problems(stanza, result)
-    if stanza.get('end', 'poweroff') == 'poweroff' or any('GUEST DONE' in text for text in com1):
-        problems += done_problems(com1, verdicts)
+    if not any(text.startswith('GUEST END ') for text in com1):
+        problems += [] if stanza.get('stop') else done_problems(com1, verdicts)
     if not bare:
         problems += expectation_problems(stanza, com1, com2)
         problems += missing_patterns([BANNER, TABLE], com2, 'COM2')

@@ -12,6 +12,8 @@ import rig
 
 BOOTED = r'^LAUNCH lps='
 GUEST_DONE = r'^GUEST DONE passed=(\d+) failed=(\d+)'
+# The last line of a guest, GUEST END where the test itself ends the machine.
+GUEST_LAST = r'^GUEST (DONE passed=\d+ failed=\d+|END )'
 SETTLE_SECONDS = 3
 RESET = 'reset'
 PASSTHROUGH = ['mode=passthrough', 'console=com2', 'hv=off']
@@ -101,7 +103,7 @@ def boot(stanza, keep, bare=False):
     Starts it once more when the firmware hung before the launcher said anything.
     """
     machine = machine_of(stanza)
-    final = GUEST_DONE if stanza.get('end', 'poweroff') == 'poweroff' else None
+    final = GUEST_LAST if stanza.get('end', 'poweroff') == 'poweroff' else None
     limits = (stanza.number('timeout', 150), rig.default_start_timeout(machine), 20)
     for retries in range(2):
         workdir = tempfile.mkdtemp(prefix='sluice-test-')
