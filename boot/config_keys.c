@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/config_internal.h"
+#include "core/build.h"
 #include "core/compiler.h"
 #include "core/string.h"
 
@@ -17,7 +18,7 @@ struct choice {
     const char *key;
     const char *rule; /* names the words */
     unsigned int count;
-    struct word words[5];
+    struct word words[8];
 };
 
 void config_defaults(struct boot_config *out)
@@ -230,6 +231,30 @@ static bool set_guest_ipi(struct config_parser *parser, struct piece value)
     return is_known;
 }
 
+static bool set_inject(struct config_parser *parser, struct piece value)
+{
+    static const struct choice choice = {"inject",
+                                         "the name of a fault (core/boot_config.h)",
+                                         8,
+                                         {{"lp1-caps", CONFIG_INJECT_LP1_CAPS},
+                                          {"lp1-vmxon", CONFIG_INJECT_LP1_VMXON},
+                                          {"lp1-entry", CONFIG_INJECT_LP1_ENTRY},
+                                          {"bsp-entry", CONFIG_INJECT_BSP_ENTRY},
+                                          {"vmlaunch", CONFIG_INJECT_VMLAUNCH},
+                                          {"vmresume", CONFIG_INJECT_VMRESUME},
+                                          {"entry-state", CONFIG_INJECT_ENTRY_STATE},
+                                          {"panic", CONFIG_INJECT_PANIC}}};
+    unsigned int fault = 0;
+    bool is_known;
+
+    if (!BUILD_HAS_INJECTION) {
+        return config_refuse(parser, "inject: only a build for tests has fault injection");
+    }
+    is_known = choose(parser, value, &choice, &fault);
+    parser->out->inject = (enum config_inject)fault;
+    return is_known;
+}
+
 const struct config_key config_keys[CONFIG_KEY_COUNT] = {
     {"mode", set_mode},
     {"boot", set_boot},
@@ -240,4 +265,5 @@ const struct config_key config_keys[CONFIG_KEY_COUNT] = {
     {"log", set_log},
     {"triplefault", set_triplefault},
     {"guest-ipi", set_guest_ipi},
+    {"inject", set_inject},
 };

@@ -4,7 +4,10 @@
 #include "core/cpu.h"
 #include "core/cpuid_bits.h"
 #include "core/msr.h"
+#include "vmx/inject_fault.h"
 #include "vmx/vmx_on.h"
+
+#define UNRESTRICTED_GUEST_ALLOWED BIT64(39)
 
 static void read_mtrrs(struct mtrr_state *mtrrs, const struct vmx_cpu_features *features)
 {
@@ -55,6 +58,9 @@ static EFI_STATUS survey_all(struct startup *startup)
                              (unsigned int)i, startup->lps[i].apic_id, efi_status_name(status));
             return status;
         }
+    }
+    if (inject_fault_is(&startup->config, CONFIG_INJECT_LP1_CAPS) && startup->mp.count > 1) {
+        startup->surveys[1].msrs.procbased_ctls2 &= ~UNRESTRICTED_GUEST_ALLOWED;
     }
     return EFI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include "core/msr.h"
 #include "vmx/entry.h"
 #include "vmx/guest_state.h"
+#include "vmx/inject_fault.h"
 #include "vmx/leave.h"
 #include "vmx/names.h"
 #include "vmx/run.h"
@@ -50,6 +51,17 @@ static void take_apic_state(struct vcpu *vcpu)
     vmx->is_pmi_armed = (apic_read(APIC_LVT_PMI) & APIC_LVT_MASKED) == 0;
 }
 
+/* Whether a test wants this LP to fail: LP01, or the boot processor. */
+static bool is_spoilt(const struct entry_request *request, enum config_inject on_lp1,
+                      enum config_inject on_boot_lp)
+{
+    const struct startup *startup = request->startup;
+
+    return (request->lp->lp_id == 1 && inject_fault_is(&startup->config, on_lp1)) ||
+           (request->lp->lp_id == startup->mp.boot_lp &&
+            inject_fault_is(&startup->config, on_boot_lp));
+}
+
 static bool fill_vmcs(struct entry_request *request)
 {
     const struct startup *startup = request->startup;
@@ -70,6 +82,9 @@ static bool fill_vmcs(struct entry_request *request)
                         vmcs_field_name(encoding));
         request->has_failed = true;
         return false;
+    }
+    if (is_spoilt(request, CONFIG_INJECT_LP1_ENTRY, CONFIG_INJECT_BSP_ENTRY)) {
+        vmcs_write32(VMCS_VM_ENTRY_CONTROLS, 0);
     }
     return true;
 }
@@ -114,12 +129,17 @@ static void enter(struct entry_request *request)
 static void EFIAPI virtualise(void *argument)
 {
     struct entry_request *request = argument;
+    struct vmx_controls controls = request->startup->controls;
     bool had_interrupts = cpu_interrupts_are_on();
     const char *why;
 
+    if (is_spoilt(request, CONFIG_INJECT_LP1_VMXON, CONFIG_INJECT_NONE)) {
+        controls.vmcs_revision ^= 1;
+    }
+
     cpu_disable_interrupts();
     take_apic_state(request->lp->vcpu);
-    if (vmx_enable(request->lp, &request->startup->controls, &why) != STATUS_OK) {
+    if (vmx_enable(request->lp, &controls, &why) != STATUS_OK) {
         fail(request, why);
     } else if (fill_vmcs(request)) {
         enter(request);

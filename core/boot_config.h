@@ -18,11 +18,25 @@ enum config_triple_fault { CONFIG_TRIPLE_FAULT_RESET, CONFIG_TRIPLE_FAULT_HALT }
 
 enum config_guest_ipi { CONFIG_GUEST_IPI_TRAP, CONFIG_GUEST_IPI_DIRECT };
 
+/* Faults for tests; only an inject build lets the configuration ask for one (core/build.h). */
+enum config_inject {
+    CONFIG_INJECT_NONE,
+    CONFIG_INJECT_LP1_CAPS,    /* LP01 lacks unrestricted guest */
+    CONFIG_INJECT_LP1_VMXON,   /* VMXON fails on LP01 */
+    CONFIG_INJECT_LP1_ENTRY,   /* the first VM entry of LP01 fails */
+    CONFIG_INJECT_BSP_ENTRY,   /* the first VM entry of the boot processor fails */
+    CONFIG_INJECT_VMLAUNCH,    /* a later VMLAUNCH fails */
+    CONFIG_INJECT_VMRESUME,    /* a VMRESUME fails */
+    CONFIG_INJECT_ENTRY_STATE, /* an entry fails on guest state */
+    CONFIG_INJECT_PANIC,
+};
+
 struct boot_config {
     enum config_mode mode;
     enum config_log_level log_level;
     enum config_triple_fault triple_fault;
     enum config_guest_ipi guest_ipi;
+    enum config_inject inject;
     bool hv_enabled;                    /* hv=on|off: Microsoft's interface */
     bool console_enabled;               /* console=none switches it off */
     uint16_t console_port;              /* I/O port of the 16550 */

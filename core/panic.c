@@ -48,11 +48,24 @@ void panic_stop_others(void)
              atomic_load_explicit(&machine->stopped, memory_order_acquire), others);
 }
 
-/* Whether this LP is the first to panic. The others park, so that one report is written whole. */
-static bool become_reporter(struct machine *machine)
+/* The LP whose report is being written; only that LP reads what it wrote. */
+static const struct lp *volatile reporter;
+
+/* This LP becomes the one that reports, or parks: one report is written whole. */
+static void become_reporter(struct machine *machine)
 {
     /* Sequentially consistent: one winner; pairs with the loads in the NMI handler and run loop. */
-    return atomic_exchange(&machine->stop_requested, 1) == 0;
+    if (atomic_exchange(&machine->stop_requested, 1) == 0) {
+        reporter = this_lp();
+        log_seize();
+        return;
+    }
+    if (reporter == this_lp()) {
+        log_line(LOG_ERROR, "panic", "another panic while the first was being reported");
+        panic_stop_others();
+        log_drain();
+    }
+    panic_park();
 }
 
 static void print_stack(const struct machine *machine, uint64_t rbp)
@@ -112,10 +125,7 @@ NORETURN void panic(const char *format, ...)
     char text[PANIC_TEXT_CHARS];
     va_list args;
 
-    if (!become_reporter(machine)) {
-        panic_park();
-    }
-    log_seize();
+    become_reporter(machine);
     va_start(args, format);
     (void)fmt_vprint(text, sizeof(text), format, args);
     va_end(args);
@@ -127,10 +137,7 @@ NORETURN void panic_exception(const struct idt_frame *frame)
 {
     struct machine *machine = this_lp()->machine;
 
-    if (!become_reporter(machine)) {
-        panic_park();
-    }
-    log_seize();
+    become_reporter(machine);
     log_line(LOG_ERROR, "panic", "PANIC: exception %llu in root mode, error code %llx",
              (unsigned long long)frame->vector, (unsigned long long)frame->error);
     log_line(LOG_ERROR, "panic", "RIP %016llx (image+%llx) RSP %016llx RFLAGS %llx CR2 %016llx",

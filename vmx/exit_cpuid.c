@@ -3,6 +3,7 @@
 #include "core/msr.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"
+#include "vmx/inject_fault.h"
 #include "vmx/leave.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
@@ -26,6 +27,9 @@ enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
     struct cpuid_regs regs;
 
     if (own_leaves_has(leaf)) {
+        if (BUILD_HAS_INJECTION && leaf == OWN_LEAF_INFO) {
+            inject_fault_on_own_leaf(lp);
+        }
         own_leaves_read(&partition->own_leaves, leaf, subleaf, vcpu->vp_index, &regs);
     } else {
         read_view(vcpu, &view);

@@ -95,14 +95,14 @@ uint32_t platform_guest_in(struct lp *lp, struct vcpu *vcpu, uint16_t port, uint
 }
 
 /* The machine is about to go down by the guest's wish: what was counted is printed once. */
-static void report_before(struct lp *lp, struct vcpu *vcpu, const char *event)
+static void report_before(struct vcpu *vcpu, const char *event)
 {
     /* Sequentially consistent: one reporter of however many try at once. */
     if (atomic_exchange(&vcpu->partition->is_power_off_reported, true)) {
         return;
     }
     log_line(LOG_INFO, "platform", "the guest %s", event);
-    report_counters(lp, vcpu->partition);
+    report_counters(vcpu->partition);
     log_drain();
 }
 
@@ -118,9 +118,9 @@ static bool handle_sleep(struct lp *lp, struct vcpu *vcpu, uint32_t type, bool i
         return false;
     }
     if (acpi->has_s5 && type == (is_a ? acpi->s5_type_a : acpi->s5_type_b)) {
-        report_before(lp, vcpu, "switches the machine off (S5)");
+        report_before(vcpu, "switches the machine off (S5)");
     } else {
-        report_before(lp, vcpu, "enters another sleep state");
+        report_before(vcpu, "enters another sleep state");
     }
     return true;
 }
@@ -178,7 +178,7 @@ void platform_guest_out(struct lp *lp, struct vcpu *vcpu, uint16_t port, uint8_t
         return;
     }
     if (is_reset(acpi, port, value)) {
-        report_before(lp, vcpu, "resets the machine");
+        report_before(vcpu, "resets the machine");
     } else if (is_pm1(acpi, port) && !handle_pm1(lp, vcpu, port, bytes, value)) {
         return;
     } else if (is_register(&acpi->sleep_control, port) && (value & SLEEP_CONTROL_ENABLE) != 0 &&
@@ -211,7 +211,7 @@ void platform_guest_triple_fault(struct lp *lp)
     if (machine->config.triple_fault == CONFIG_TRIPLE_FAULT_HALT) {
         return;
     }
-    report_before(lp, lp->vcpu, "is reset after its triple fault");
+    report_before(lp->vcpu, "is reset after its triple fault");
     reset_platform(&machine->acpi);
     log_line(LOG_ERROR, "platform", "the machine did not reset");
 }

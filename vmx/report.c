@@ -149,39 +149,16 @@ void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why)
     report_bytes(vcpu);
 }
 
-static void report_vcpu_counters(const struct vcpu *vcpu)
-{
-    log_line(LOG_INFO, "counters", "VP%03u exits %llu", vcpu->vp_index,
-             WIDE(stats_exits_total(&vcpu->stats)));
-    for (uint32_t reason = 0; reason < STATS_EXIT_REASONS; reason++) {
-        if (vcpu->stats.exits[reason] != 0) {
-            log_line(LOG_INFO, "counters", "VP%03u   %-32s %10llu", vcpu->vp_index,
-                     exit_reason_name(reason), WIDE(vcpu->stats.exits[reason]));
-        }
-    }
-    for (uint32_t stat = 0; stat < STAT_COUNT; stat++) {
-        if (vcpu->stats.counters[stat] != 0) {
-            log_line(LOG_INFO, "counters", "VP%03u   %-32s %10llu", vcpu->vp_index,
-                     stats_name((enum stat)stat), WIDE(vcpu->stats.counters[stat]));
-        }
-    }
-}
-
-void report_counters(const struct lp *lp, const struct partition *partition)
-{
-    uint64_t total = 0;
-
-    (void)lp;
-    for (uint32_t i = 0; i < partition->vcpu_count; i++) {
-        report_vcpu_counters(partition->vcpus[i]);
-        total += stats_exits_total(&partition->vcpus[i]->stats);
-    }
-    log_line(LOG_INFO, "counters", "exits total %llu", WIDE(total));
-}
-
 void report_lp_state(const struct lp *lp)
 {
-    if (lp->vcpu != NULL && lp->is_virtualised) {
-        report_exit(lp, lp->vcpu, "the state of the guest, for the panic above");
+    uint64_t reason;
+
+    if (lp->vcpu == NULL || !lp->is_virtualised) {
+        return;
     }
+    if (vmx_failed(vmx_read(VMCS_EXIT_REASON, &reason))) {
+        LINE("there is no current VMCS");
+        return;
+    }
+    report_exit(lp, lp->vcpu, "the state of the guest, for the panic above");
 }

@@ -11,7 +11,7 @@
 void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why);
 
 /* The table of counters of all vCPUs. */
-void report_counters(const struct lp *lp, const struct partition *partition);
+void report_counters(const struct partition *partition);
 
 /* What the vCPU on this LP was doing: for panic. Nothing when no VMCS is loaded. */
 void report_lp_state(const struct lp *lp);

@@ -41,7 +41,7 @@ NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *wh
         panic_park();
     }
     report_exit(lp, vcpu, why);
-    report_counters(lp, vcpu->partition);
+    report_counters(vcpu->partition);
     panic_stop_others();
     log_line(LOG_ERROR, "run", "the guest is stopped: %s", why);
     log_drain();
@@ -214,6 +214,11 @@ static void handle_exit(struct lp *lp, struct vcpu *vcpu)
     }
 }
 
+static const char *entry_instruction(const struct vcpu *vcpu)
+{
+    return vcpu->is_launched != 0 ? "VMRESUME" : "VMLAUNCH";
+}
+
 NORETURN void run_loop(enum entry_outcome outcome)
 {
     struct lp *lp = this_lp();
@@ -228,9 +233,10 @@ NORETURN void run_loop(enum entry_outcome outcome)
             stats_count(&vcpu->stats, STAT_ENTRY_RETRIES);
             break;
         case ENTRY_FAIL_INVALID:
-            stop_guest(lp, vcpu, "VM entry: VMfailInvalid, there is no current VMCS");
+            /* Without a current VMCS there is nothing to report from, and it is our bug. */
+            panic("%s: VMfailInvalid, there is no current VMCS", entry_instruction(vcpu));
         case ENTRY_FAIL_VALID:
-            stop_guest(lp, vcpu, "VM entry: VMfailValid");
+            stop_guest(lp, vcpu, vcpu->is_launched != 0 ? "VMRESUME failed" : "VMLAUNCH failed");
         }
         outcome = enter(lp, vcpu);
     }
