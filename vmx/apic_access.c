@@ -113,6 +113,7 @@ enum exit_action apic_guest_wrote_x2apic_icr(struct lp *lp, struct vcpu *vcpu, u
     if (!vcpu->vmx->is_x2apic || !apic_ipi_from_x2apic(value, &ipi)) {
         return EXIT_ACTION_GP;
     }
+    vcpu->vmx->x2apic_icr = value & ~(uint64_t)APIC_ICR_DELIVERY_STATUS;
     if (!handle_ipi(lp, vcpu, &ipi)) {
         cpu_fence_before_x2apic();
         if (!safe_write_msr(MSR_IA32_X2APIC_ICR, value)) {
@@ -204,6 +205,16 @@ static void take_mode(struct vcpu *vcpu, uint64_t value)
     bool is_x2apic = (value & IA32_APIC_BASE_EXTD) != 0;
     const uint8_t *bitmap = is_x2apic ? partition->msr_bitmap_x2apic : partition->msr_bitmap_xapic;
 
+    if ((value & IA32_APIC_BASE_ENABLE) == 0) {
+        /* Switched off and on again an APIC is as after reset; ours is never off, so it is now. */
+        apic_reset_by_init();
+        atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
+        atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+        vcpu->vmx->icr_high = 0;
+    }
+    if (is_x2apic && !vcpu->vmx->is_x2apic) {
+        vcpu->vmx->x2apic_icr = 0;
+    }
     vcpu->vmx->apic_base = value;
     atomic_store_explicit(&vcpu->vmx->is_x2apic, is_x2apic, memory_order_relaxed);
     atomic_store_explicit(&vcpu->vmx->is_apic_enabled, (value & IA32_APIC_BASE_ENABLE) != 0,

@@ -36,10 +36,13 @@ static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler hand
         }
         *value = msr_filter_read(policy_of(vcpu), msr, *value);
         return true;
+    case MSR_HANDLER_X2APIC_ICR:
+        /* The hardware's holds our last kick. */
+        *value = vcpu->vmx->x2apic_icr;
+        return vcpu->vmx->is_x2apic;
     case MSR_HANDLER_NONE:
     case MSR_HANDLER_TSC:
     case MSR_HANDLER_TSC_ADJUST:
-    case MSR_HANDLER_X2APIC_ICR:
     case MSR_HANDLER_COUNT:
         return safe_read_msr(msr, value);
     }

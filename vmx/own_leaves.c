@@ -45,15 +45,10 @@ void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t suble
     *out = (struct cpuid_regs){0, 0, 0, 0};
     switch (leaf) {
     case OWN_LEAF_BASE:
-        if (subleaf == 0) {
-            *out =
-                (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
-        }
+        *out = (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
         break;
     case OWN_LEAF_INFO:
-        if (subleaf == 0) {
-            *out = (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
-        }
+        *out = (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
         break;
     case OWN_LEAF_COUNTER:
         read_counter(own, subleaf, out);

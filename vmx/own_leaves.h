@@ -16,7 +16,7 @@
  * 0x40000102  a counter. Subleaf (ECX) bits 15:0: counter number; bits 31:16: 0 for the sum over
  *             all VPs, n for VP index n-1. Out: EAX value 31:0, EBX value 63:32, ECX number of
  *             counters, EDX 1 when counter and VP exist, else EAX EBX EDX are 0.
- * Other subleaves of 0x40000100 and 0x40000101 than 0 are zeros.
+ * The subleaf of 0x40000100 and 0x40000101 is ignored.
  */
 
 #define OWN_LEAF_BASE        0x40000100u

@@ -38,6 +38,7 @@ struct vmx_state {
 
     uint64_t apic_base;   /* as the guest reads it */
     uint32_t icr_high;    /* what the guest wrote to its xAPIC ICR_HIGH */
+    uint64_t x2apic_icr;  /* what the guest wrote to its x2APIC ICR */
     _Atomic uint32_t ldr; /* as the guest set them, for logical destinations */
     _Atomic uint32_t dfr;
     _Atomic bool is_x2apic;

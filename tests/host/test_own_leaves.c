@@ -57,8 +57,9 @@ static void the_block_is_named(void **state)
     memcpy(text + 8, &regs.edx, 4);
     assert_string_equal(text, "SluiceSluice");
     assert_leaf(0x40000101, 0, (struct cpuid_regs){0x00010203, 1, VPS, 3});
-    assert_leaf(0x40000100, 1, (struct cpuid_regs){0, 0, 0, 0});
-    assert_leaf(0x40000101, 1, (struct cpuid_regs){0, 0, 0, 0});
+    assert_leaf(0x40000101, 0x1F, (struct cpuid_regs){0x00010203, 1, VPS, 3});
+    own_leaves_read(&own, 0x40000100, 0xFFFFFFFF, 0, &regs);
+    assert_int_equal(regs.eax, 0x40000102);
 }
 
 static void the_block_has_three_leaves(void **state)

@@ -5,10 +5,13 @@
 
 #include "core/fmt.h"
 #include "core/string.h"
+#include "tests/guest/runtime/clock.h"
+#include "tests/guest/runtime/insn.h"
 #include "tests/guest/runtime/power.h"
 #include "tests/guest/runtime/print.h"
 
 #define REASON_BYTES 120u
+#define MAX_NOTES    8u /* failures of one test that are printed at once */
 #define NAME_BYTES   64u
 
 static char current_name[NAME_BYTES];
@@ -22,12 +25,19 @@ void test_fail(const char *format, ...)
 {
     va_list args;
 
-    if (__atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED) != 0) {
+    char text[REASON_BYTES];
+    unsigned int number = __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
+
+    if (number >= MAX_NOTES) {
         return;
     }
     va_start(args, format);
-    fmt_vprint(reason, sizeof(reason), format, args);
+    fmt_vprint(text, sizeof(text), format, args);
     va_end(args);
+    print_line("NOTE %s: %s", current_name, text);
+    if (number == 0) {
+        memcpy(reason, text, sizeof(reason));
+    }
 }
 
 void test_skip(const char *format, ...)
@@ -102,18 +112,23 @@ static bool is_chosen(const struct test_group *group, const char *name, const ch
 
 static void run_one(const struct test_group *group, const struct test *test)
 {
+    uint64_t start;
+    unsigned int ms;
+
     fmt_print(current_name, sizeof(current_name), "%s.%s", group->name, test->name);
     failures = 0;
     is_skipped = false;
     reason[0] = '\0';
+    start = insn_rdtsc();
     test->run();
+    ms = (unsigned int)((insn_rdtsc() - start) / clock_ticks_per_us() / 1000u);
     if (failures != 0) {
         print_line("RESULT %s FAIL %s (%u failures)", current_name, reason, failures);
         failed++;
     } else if (is_skipped) {
         print_line("RESULT %s SKIP %s", current_name, reason);
     } else {
-        print_line("RESULT %s PASS", current_name);
+        print_line("RESULT %s PASS %u ms", current_name, ms);
         passed++;
     }
 }

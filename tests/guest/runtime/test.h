@@ -9,7 +9,7 @@
 /*
  * Tests in groups. Each test prints one line on COM1:
  *   RESULT group.test PASS|FAIL|SKIP reason
- * and the run ends with
+ * (a PASS is followed by the time it took, every single failure by a line NOTE) and the run ends with
  *   GUEST DONE passed=N failed=N
  * followed by power off. Measurements are lines that begin with MEASURE.
  *
@@ -34,7 +34,8 @@ struct test_group {
 NORETURN void test_run_all(const struct test_group *const *groups, unsigned int count,
                            const char *options);
 
-/* The current test fails; the first reason is kept. Any processor. */
+/* The current test fails; the first reason goes into the result line. Any processor, not in an NMI
+ * handler that may have interrupted a print. */
 void test_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* The current test is not applicable here (unless it fails). */
