@@ -205,8 +205,9 @@ static void take_mode(struct vcpu *vcpu, uint64_t value)
     bool is_x2apic = (value & IA32_APIC_BASE_EXTD) != 0;
     const uint8_t *bitmap = is_x2apic ? partition->msr_bitmap_x2apic : partition->msr_bitmap_xapic;
 
-    if ((value & IA32_APIC_BASE_ENABLE) == 0) {
-        /* Switched off and on again an APIC is as after reset; ours is never off, so it is now. */
+    if (((value ^ vcpu->vmx->apic_base) & IA32_APIC_BASE_ENABLE) != 0) {
+        /* Switched off and on again an APIC is as after reset. Ours is never off, so it is reset at
+         * both ends: going off, and coming on, for what the hardware accepted in between. */
         apic_reset_by_init();
         atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
         atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
