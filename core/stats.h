@@ -15,8 +15,9 @@ enum stat {
     STAT_COUNT
 };
 
-/* Exits are counted by basic exit reason; reasons at or above the limit share the last slot. */
-#define STATS_EXIT_REASONS 80u
+/* Exits are counted by basic exit reason; the processors' reasons are below the limit, whatever else
+ * comes shares the last slot. */
+#define STATS_EXIT_REASONS 128u
 
 struct stats {
     uint64_t counters[STAT_COUNT];

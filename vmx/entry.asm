@@ -2,10 +2,10 @@
 ;
 ; VM entry and exit. No decisions here but one: whether an NMI arrived since the checks.
 ;
-; The host stack of vmx_enter, from high to low; lp->saved_rsp points at r15:
+; The host stack of vmx_enter, from high to low; lp->saved_rsp points at rbp:
 ;
 ;   return address of vmx_enter
-;   rbp rbx r12 r13 r14 r15
+;   rbp
 ;
 ; A VM exit loads HOST_RSP, which nothing is pushed on, HOST_GS_BASE (struct lp), and HOST_RIP.
 
@@ -27,29 +27,20 @@ section .text
 
 %macro restore_host 0
     mov rsp, [gs:LP_SAVED_RSP]
-    pop r15
-    pop r14
-    pop r13
-    pop r12
-    pop rbx
     pop rbp
 %endmacro
 
-; enum entry_outcome vmx_enter(struct lp *lp, struct vcpu *vcpu)
+; Called by vmx_enter_guest (vmx/vmx_insn.h), which tells the compiler that everything but rbp and
+; rsp is changed. rdi: struct lp. rax on return: enum entry_outcome.
 global vmx_enter:function hidden
 vmx_enter:
     push rbp
-    push rbx
-    push r12
-    push r13
-    push r14
-    push r15
     mov [rdi + LP_SAVED_RSP], rsp
 global entry_window_begin:data hidden
 entry_window_begin:                     ; label A: an NMI from here on is redirected
     cmp dword [rdi + LP_RESTART], 0
     jne entry_window_exit
-    mov rax, rsi
+    mov rax, [rdi + LP_VCPU]
     mov rcx, [rax + GPR(1)]
     mov rdx, [rax + GPR(2)]
     mov rbx, [rax + GPR(3)]
@@ -114,11 +105,6 @@ vmx_exit_entry:
     pop rcx
     mov [rax + GPR(0)], rcx
     mov qword [rax + VCPU_IS_LAUNCHED], 1
-    pop r15
-    pop r14
-    pop r13
-    pop r12
-    pop rbx
     pop rbp
     mov eax, ENTRY_EXITED
     cld

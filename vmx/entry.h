@@ -6,6 +6,7 @@
 
 #include "core/compiler.h"
 #include "core/lp.h"
+#include "vmx/vmx_insn.h"
 
 /*
  * VM entry and exit (entry.asm). Entering is a call that returns: on a VM exit, on an NMI that came
@@ -18,9 +19,15 @@ enum entry_outcome {
     ENTRY_FAIL_VALID = 3,   /* VMfailValid: see the VM-instruction error field */
 };
 
+/* The assembly part of vmx_enter_guest; not to be called from C. */
+void vmx_enter(void);
+
 /* Enters the guest of lp->vcpu, whose VMCS is current. run_seq is odd when called and even on
  * return. Interrupts off. */
-enum entry_outcome vmx_enter(struct lp *lp, struct vcpu *vcpu);
+static inline enum entry_outcome vmx_enter_guest(struct lp *lp)
+{
+    return (enum entry_outcome)vmx_call_entry(vmx_enter, lp);
+}
 
 /* Where VM exits arrive: the value of HOST_RIP. Not to be called. */
 void vmx_exit_entry(void);

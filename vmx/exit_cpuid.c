@@ -18,30 +18,46 @@ static void read_view(const struct vcpu *vcpu, struct cpuid_guest_view *view)
     view->is_64_bit = (efer & IA32_EFER_LMA) != 0 && (rights & ACCESS_RIGHTS_L) != 0;
 }
 
-enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
+static void set_registers(struct vcpu *vcpu, const struct cpuid_regs *regs)
 {
-    const struct partition *partition = vcpu->partition;
-    uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
-    uint32_t subleaf = (uint32_t)vcpu->gpr[GPR_RCX];
+    vcpu->gpr[GPR_RAX] = regs->eax;
+    vcpu->gpr[GPR_RBX] = regs->ebx;
+    vcpu->gpr[GPR_RCX] = regs->ecx;
+    vcpu->gpr[GPR_RDX] = regs->edx;
+}
+
+/* What the processor says, less what the guest is not shown. Out of line, so that the leaves of the
+ * hypervisor range stay short. */
+__attribute__((noinline)) static void answer_by_policy(struct vcpu *vcpu, uint32_t leaf,
+                                                       uint32_t subleaf)
+{
     struct cpuid_guest_view view;
     struct cpuid_regs regs;
 
+    read_view(vcpu, &view);
+    cpu_cpuid(leaf, subleaf, &regs.eax, &regs.ebx, &regs.ecx, &regs.edx);
+    cpuid_policy_apply(&vcpu->partition->cpuid, leaf, subleaf, &view, &regs);
+    set_registers(vcpu, &regs);
+}
+
+enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
+{
+    uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
+    uint32_t subleaf = (uint32_t)vcpu->gpr[GPR_RCX];
+
     if (own_leaves_has(leaf)) {
+        struct cpuid_regs regs;
+
         if (BUILD_HAS_INJECTION && leaf == OWN_LEAF_INFO) {
             inject_fault_on_own_leaf(lp);
         }
-        own_leaves_read(&partition->own_leaves, leaf, subleaf, vcpu->vp_index, &regs);
-    } else {
-        read_view(vcpu, &view);
-        cpu_cpuid(leaf, subleaf, &regs.eax, &regs.ebx, &regs.ecx, &regs.edx);
-        cpuid_policy_apply(&partition->cpuid, leaf, subleaf, &view, &regs);
+        own_leaves_read(&vcpu->partition->own_leaves, leaf, subleaf, vcpu->vp_index, &regs);
+        set_registers(vcpu, &regs);
+        return EXIT_ACTION_ADVANCE;
     }
-    if (__builtin_expect(leave_is_requested(lp, leaf, subleaf), 0)) {
+    if (__builtin_expect(leaf == LEAVE_LEAF, 0) && leave_is_requested(lp, leaf, subleaf)) {
         leave_vmx(lp);
     }
-    vcpu->gpr[GPR_RAX] = regs.eax;
-    vcpu->gpr[GPR_RBX] = regs.ebx;
-    vcpu->gpr[GPR_RCX] = regs.ecx;
-    vcpu->gpr[GPR_RDX] = regs.edx;
+    answer_by_policy(vcpu, leaf, subleaf);
     return EXIT_ACTION_ADVANCE;
 }

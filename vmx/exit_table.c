@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stddef.h>
-
 #include "core/compiler.h"
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
 
 /* Rows only for what is handled. */
-static const struct exit_handler handlers[EXIT_REASON_LIMIT] = {
+const struct exit_handler exit_handlers[EXIT_HANDLERS_COUNT] = {
     [EXIT_REASON_EXCEPTION_OR_NMI] = {exit_exception_or_nmi, true},
     [EXIT_REASON_TRIPLE_FAULT] = {exit_triple_fault, false},
     [EXIT_REASON_INIT_SIGNAL] = {exit_init_signal, false},
@@ -36,10 +34,4 @@ static const struct exit_handler handlers[EXIT_REASON_LIMIT] = {
     [EXIT_REASON_VMFUNC] = {exit_undefined, false},
 };
 
-const struct exit_handler *exit_handler_of(uint32_t basic_reason)
-{
-    if (basic_reason >= ARRAY_LEN(handlers) || handlers[basic_reason].handle == NULL) {
-        return NULL;
-    }
-    return &handlers[basic_reason];
-}
+STATIC_ASSERT(EXIT_HANDLERS_COUNT >= EXIT_REASON_LIMIT);

@@ -3,6 +3,7 @@
 #define VMX_EXITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/lp.h"
@@ -32,8 +33,19 @@ struct exit_handler {
     bool may_interrupt_delivery;
 };
 
-/* The handler of a basic exit reason; NULL: there is none, the guest is stopped. */
-const struct exit_handler *exit_handler_of(uint32_t basic_reason);
+/* By basic exit reason (vmx/exit_table.c); rows that are not handled are empty. */
+#define EXIT_HANDLERS_COUNT 128u
+extern const struct exit_handler exit_handlers[EXIT_HANDLERS_COUNT];
+
+/* The row of an exit reason as VMREAD gives it; NULL: none, the guest is stopped. An entry failure
+ * has bit 31 set and so no row. */
+static inline const struct exit_handler *exit_handler_of(uint32_t exit_reason)
+{
+    if (exit_reason >= EXIT_HANDLERS_COUNT || exit_handlers[exit_reason].handle == NULL) {
+        return NULL;
+    }
+    return &exit_handlers[exit_reason];
+}
 
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu);

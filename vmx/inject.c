@@ -2,12 +2,14 @@
 #include "vmx/inject.h"
 
 #include "core/cr_bits.h"
+#include "core/msr.h"
 #include "vmx/exit_decode.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
 #define PENDING_DEBUG_BS BIT64(14)
 #define ERROR_CODE_DF    0u
+#define DEBUGCTL_BTF     BIT64(1) /* single step on branches */
 
 /* The guest's double fault while a double fault was delivered: it shuts down. */
 static void set_triple_fault(struct vcpu *vcpu)
@@ -79,22 +81,22 @@ void inject_commit(struct vcpu *vcpu)
     }
 }
 
-void inject_advance_rip(uint32_t instruction_length)
+uint64_t inject_wrap_rip(uint64_t rip)
 {
-    uint32_t interruptibility = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE);
-    uint64_t rip = vmcs_read(VMCS_GUEST_RIP) + instruction_length;
+    bool is_64_bit = (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0 &&
+                     (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
 
-    if ((vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) == 0) {
-        rip &= 0xFFFFFFFF;
-    }
-    vmcs_write(VMCS_GUEST_RIP, rip);
-    if ((interruptibility &
-         (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)) != 0) {
-        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
-                     interruptibility &
-                         ~(INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS));
-    }
-    if ((vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0) {
+    return is_64_bit ? rip : (uint32_t)rip;
+}
+
+void inject_end_shadow(uint32_t interruptibility)
+{
+    vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE, interruptibility & ~INTERRUPTIBILITY_SHADOW);
+}
+
+void inject_single_step(void)
+{
+    if ((vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & DEBUGCTL_BTF) == 0) {
         vmcs_write(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS,
                    vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS) | PENDING_DEBUG_BS);
     }

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
+#include "core/cr_bits.h"
 #include "core/vcpu.h"
+#include "vmx/vmcs.h"
 
 /* Events for the next VM entry (SDM volume 3, "Event Injection"). Root mode, on the vCPU's LP. */
 
@@ -19,7 +21,32 @@ void inject_keep_interrupted_event(struct vcpu *vcpu);
 /* Writes what is pending into the VMCS. The last thing before an entry. */
 void inject_commit(struct vcpu *vcpu);
 
-/* Goes past the instruction that exited: RIP, the interrupt shadow, and the single-step trap. */
-void inject_advance_rip(uint32_t instruction_length);
+/* The rare parts of inject_advance_rip. Code outside 64-bit mode has a 32-bit RIP, which matters when
+ * the sum crosses 4 GiB; the instruction ends the shadow of STI and MOV SS; a single step traps. */
+uint64_t inject_wrap_rip(uint64_t rip);
+void inject_end_shadow(uint32_t interruptibility);
+void inject_single_step(void);
+
+#define INTERRUPTIBILITY_SHADOW \
+    (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)
+
+/* Goes past the instruction that exited. Inline: it is part of every exit's path. */
+static inline void inject_advance_rip(uint32_t instruction_length)
+{
+    uint32_t interruptibility = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE);
+    uint64_t old = vmcs_read(VMCS_GUEST_RIP);
+    uint64_t rip = old + instruction_length;
+
+    if (__builtin_expect((old ^ rip) >> 32 != 0, 0)) {
+        rip = inject_wrap_rip(rip);
+    }
+    vmcs_write(VMCS_GUEST_RIP, rip);
+    if (__builtin_expect((interruptibility & INTERRUPTIBILITY_SHADOW) != 0, 0)) {
+        inject_end_shadow(interruptibility);
+    }
+    if (__builtin_expect((vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0, 0)) {
+        inject_single_step();
+    }
+}
 
 #endif

@@ -29,6 +29,7 @@ void nmi_arrived(struct lp *lp)
     (void)nmi_account_arrival(&lp->nmi_account, started, issued,
                               cpu_read_tsc() - (uint64_t)lp->tsc_correction);
     lp->nmi_arrived = true;
+    lp->restart = 1;
 }
 
 /* RIP from label A to the entry instruction: nothing of the guest has been touched, so the frame
@@ -48,7 +49,6 @@ static void move_out_of_windows(struct idt_frame *frame)
 
 static void handle_nmi_in_root(struct lp *lp, struct idt_frame *frame)
 {
-    lp->restart = 1;
     lp->kicks_in_root++;
     /* Pairs with the exchange in panic and guest_stop. */
     if (atomic_load_explicit(&lp->machine->stop_requested, memory_order_acquire) != 0) {

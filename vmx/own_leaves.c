@@ -7,11 +7,6 @@
 #define SIGNATURE_CESL 0x6C536563u /* "ceSl" */
 #define SIGNATURE_UICE 0x65636975u /* "uice" */
 
-bool own_leaves_has(uint32_t leaf)
-{
-    return leaf >= OWN_LEAF_BASE && leaf <= OWN_LEAF_LAST;
-}
-
 static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
 {
     uint64_t sum = 0;
@@ -22,13 +17,15 @@ static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
     return sum;
 }
 
-static void read_counter(const struct own_leaves *own, uint32_t subleaf, struct cpuid_regs *out)
+/* Out of line: the other leaves need no stack frame for it. */
+__attribute__((noinline)) static void read_counter(const struct own_leaves *own, uint32_t subleaf,
+                                                   struct cpuid_regs *out)
 {
     uint32_t counter = subleaf & 0xFFFF;
     uint32_t selector = subleaf >> 16;
     uint64_t value;
 
-    out->ecx = own->counter_count;
+    *out = (struct cpuid_regs){0, 0, own->counter_count, 0};
     if (counter >= own->counter_count || selector > own->vp_count || own->counter == NULL) {
         return;
     }
@@ -42,18 +39,18 @@ static void read_counter(const struct own_leaves *own, uint32_t subleaf, struct 
 void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
                      uint32_t vp_index, struct cpuid_regs *out)
 {
-    *out = (struct cpuid_regs){0, 0, 0, 0};
     switch (leaf) {
     case OWN_LEAF_BASE:
         *out = (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
-        break;
+        return;
     case OWN_LEAF_INFO:
         *out = (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
-        break;
+        return;
     case OWN_LEAF_COUNTER:
         read_counter(own, subleaf, out);
-        break;
+        return;
     default:
-        break;
+        *out = (struct cpuid_regs){0, 0, 0, 0};
+        return;
     }
 }

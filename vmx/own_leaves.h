@@ -39,7 +39,10 @@ struct own_leaves {
     ((uint32_t)(major) << 16 | (uint32_t)(minor) << 8 | (uint32_t)(patch))
 
 /* Whether the leaf belongs to the block; then, and only then, own_leaves_read answers it. */
-bool own_leaves_has(uint32_t leaf);
+static inline bool own_leaves_has(uint32_t leaf)
+{
+    return leaf - OWN_LEAF_BASE <= OWN_LEAF_LAST - OWN_LEAF_BASE;
+}
 
 /* Fills the four registers for a leaf of the block. Context: exit path of the VP vp_index. */
 void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,

@@ -17,8 +17,6 @@
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-#define CALLEE_SAVED_REGISTERS 6u
-
 void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
 {
     /* entry_first_exit is returned to with RSP 16-aligned: the picture is in entry.asm. */
@@ -26,9 +24,7 @@ void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
 
     *--stack = 0;
     *--stack = first_exit;
-    for (uint32_t i = 0; i < CALLEE_SAVED_REGISTERS; i++) {
-        *--stack = 0;
-    }
+    *--stack = 0; /* rbp */
     lp->saved_rsp = (uint64_t)(uintptr_t)stack;
 }
 
@@ -120,19 +116,29 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 {
     /* Cleared before the checks: an NMI from here on is seen by entry.asm. */
     lp->restart = 0;
-    if (__builtin_expect(lp->nmi_arrived, 0)) {
+    if (lp->nmi_arrived) {
         serve_nmis(lp, vcpu);
     }
-    if (__builtin_expect(atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0, 0)) {
+    if (atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0) {
         serve_signals(lp, vcpu);
     }
-    if (__builtin_expect(lp->machine_check_pending, 0)) {
+    if (lp->machine_check_pending) {
         serve_machine_check(lp, vcpu);
     }
-    if (__builtin_expect(vcpu->vmx->is_nmi_pending, 0)) {
+    if (vcpu->vmx->is_nmi_pending) {
         nmi_deliver(vcpu);
     }
     inject_commit(vcpu);
+}
+
+/* Whether serve has anything to do. NMIs and machine checks set restart, also those that ended guest
+ * mode; the exit path's hot case is that nothing is set. */
+static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
+{
+    const struct vmx_state *vmx = vcpu->vmx;
+
+    return (lp->restart | atomic_load_explicit(&vcpu->signals, memory_order_acquire) |
+            vmx->event.information | vmx->is_nmi_pending) != 0;
 }
 
 /*
@@ -159,47 +165,59 @@ static bool publish(struct lp *lp, struct vcpu *vcpu)
     return false;
 }
 
-static enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
+/* In this state kicks have no effect, so it counts as root mode: run_seq is even inside, and odd for
+ * the moment from the exit to the second increment. */
+__attribute__((noinline)) static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 {
     enum entry_outcome outcome;
 
-    do {
-        serve(lp, vcpu);
-    } while (!publish(lp, vcpu));
-    if (__builtin_expect(vcpu->vmx->is_waiting_in_hardware, 0)) {
-        /* In this state kicks have no effect, so it counts as root mode: run_seq is even inside,
-         * and odd for the moment from the exit to the second increment. */
-        atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-        outcome = vmx_enter(lp, vcpu);
-        atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-        return outcome;
-    }
-    return vmx_enter(lp, vcpu);
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+    outcome = vmx_enter_guest(lp);
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+    return outcome;
 }
 
-static void apply(struct lp *lp, struct vcpu *vcpu, enum exit_action action)
+static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
+{
+    do {
+        if (__builtin_expect(is_owed(lp, vcpu), 0)) {
+            serve(lp, vcpu);
+        }
+    } while (__builtin_expect(!publish(lp, vcpu), 0));
+    if (__builtin_expect(vcpu->vmx->is_waiting_in_hardware, 0)) {
+        return enter_waiting_in_hardware(lp);
+    }
+    return vmx_enter_guest(lp);
+}
+
+/* What a handler asked for, besides going past the instruction. */
+__attribute__((noinline)) static void apply(struct lp *lp, struct vcpu *vcpu,
+                                            enum exit_action action)
 {
     switch (action) {
     case EXIT_ACTION_RESUME:
-        return;
     case EXIT_ACTION_ADVANCE:
-        inject_advance_rip(vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
-        return;
+        break;
     case EXIT_ACTION_GP:
         inject_exception(vcpu, EXCEPTION_GP, 0);
-        return;
+        break;
     case EXIT_ACTION_UD:
         inject_exception(vcpu, EXCEPTION_UD, 0);
-        return;
+        break;
     case EXIT_ACTION_STOP:
         stop_guest(lp, vcpu, "this exit cannot be emulated");
     }
+    if (vcpu->vmx->is_triple_fault) {
+        (void)exit_triple_fault(lp, vcpu);
+        stop_guest(lp, vcpu, "a triple fault");
+    }
 }
 
-static void handle_exit(struct lp *lp, struct vcpu *vcpu)
+static inline void handle_exit(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t reason = vmcs_read32(VMCS_EXIT_REASON);
     const struct exit_handler *handler = exit_handler_of(reason);
+    enum exit_action action;
 
     /* What was to be injected has been, unless the entry failed. */
     vcpu->vmx->event.information = 0;
@@ -212,15 +230,27 @@ static void handle_exit(struct lp *lp, struct vcpu *vcpu)
     if (handler->may_interrupt_delivery) {
         inject_keep_interrupted_event(vcpu);
     }
-    apply(lp, vcpu, handler->handle(lp, vcpu));
-    if (__builtin_expect(vcpu->vmx->is_triple_fault, 0)) {
-        apply(lp, vcpu, exit_triple_fault(lp, vcpu));
+    action = handler->handle(lp, vcpu);
+    if (__builtin_expect(action == EXIT_ACTION_ADVANCE, 1)) {
+        inject_advance_rip(vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
+        return;
     }
+    apply(lp, vcpu, action);
 }
 
-static const char *entry_instruction(const struct vcpu *vcpu)
+static void handle_failed_entry(struct lp *lp, struct vcpu *vcpu, enum entry_outcome outcome)
 {
-    return vcpu->is_launched != 0 ? "VMRESUME" : "VMLAUNCH";
+    const char *instruction = vcpu->is_launched != 0 ? "VMRESUME failed" : "VMLAUNCH failed";
+
+    if (outcome == ENTRY_RETRY) {
+        stats_count(&vcpu->stats, STAT_ENTRY_RETRIES);
+        return;
+    }
+    if (outcome == ENTRY_FAIL_VALID) {
+        stop_guest(lp, vcpu, instruction);
+    }
+    /* Without a current VMCS there is nothing to report from, and it is our bug. */
+    panic("%s: VMfailInvalid, there is no current VMCS", instruction);
 }
 
 NORETURN void run_loop(enum entry_outcome outcome)
@@ -229,18 +259,10 @@ NORETURN void run_loop(enum entry_outcome outcome)
     struct vcpu *vcpu = lp->vcpu;
 
     for (;;) {
-        switch (outcome) {
-        case ENTRY_EXITED:
+        if (__builtin_expect(outcome == ENTRY_EXITED, 1)) {
             handle_exit(lp, vcpu);
-            break;
-        case ENTRY_RETRY:
-            stats_count(&vcpu->stats, STAT_ENTRY_RETRIES);
-            break;
-        case ENTRY_FAIL_INVALID:
-            /* Without a current VMCS there is nothing to report from, and it is our bug. */
-            panic("%s: VMfailInvalid, there is no current VMCS", entry_instruction(vcpu));
-        case ENTRY_FAIL_VALID:
-            stop_guest(lp, vcpu, vcpu->is_launched != 0 ? "VMRESUME failed" : "VMLAUNCH failed");
+        } else {
+            handle_failed_entry(lp, vcpu, outcome);
         }
         outcome = enter(lp, vcpu);
     }

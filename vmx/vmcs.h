@@ -9,13 +9,16 @@
 
 /*
  * Typed access to the current VMCS. A field of the wrong width does not compile. A failing VMREAD
- * or VMWRITE is our bug (the field does not exist, or there is no current VMCS): it is handed to
- * vmcs_access_failed, which says what failed and stops. Any LP in VMX operation.
+ * or VMWRITE is our bug (the field does not exist, or there is no current VMCS): it is said and we
+ * stop. Any LP in VMX operation.
  */
 
-/* Reports and does not return in root mode. Before the first VM entry of this LP (boot context) it
- * notes the failure for vmcs_take_failure, so that bring-up can be undone. */
-void vmcs_access_failed(uint32_t encoding, struct vmx_result result, bool is_write);
+/* A VMREAD failed: says so and does not return. Root mode. */
+NORETURN void vmcs_read_refused(uint32_t encoding);
+
+/* A VMWRITE failed: the same, but before the first VM entry of this LP (boot context) it is noted for
+ * vmcs_take_failure, so that bring-up can be undone. */
+void vmcs_write_refused(uint32_t encoding, uint64_t value);
 
 /* Tells the current code runs before the LP's first VM entry: failures are noted, not fatal. */
 void vmcs_set_bring_up(bool is_bring_up);
@@ -25,22 +28,18 @@ bool vmcs_take_failure(uint32_t *encoding);
 
 static inline uint64_t vmcs_read_raw(uint32_t encoding)
 {
-    uint64_t value = 0;
-    struct vmx_result result = vmx_read(encoding, &value);
+    uint64_t value;
 
-    if (__builtin_expect(vmx_failed(result), 0)) {
-        vmcs_access_failed(encoding, result, false);
-        return 0;
+    if (__builtin_expect(vmx_read_failed(encoding, &value), 0)) {
+        vmcs_read_refused(encoding);
     }
     return value;
 }
 
 static inline void vmcs_write_raw(uint32_t encoding, uint64_t value)
 {
-    struct vmx_result result = vmx_write(encoding, value);
-
-    if (__builtin_expect(vmx_failed(result), 0)) {
-        vmcs_access_failed(encoding, result, true);
+    if (__builtin_expect(vmx_write_failed(encoding, value), 0)) {
+        vmcs_write_refused(encoding, value);
     }
 }
 

@@ -90,6 +90,41 @@ MUST_CHECK static inline struct vmx_result vmx_write(uint64_t encoding, uint64_t
     return result;
 }
 
+/* VMREAD and VMWRITE for the exit path: true when the instruction failed, either way. Which way is
+ * found out by vmx_read and vmx_write, which fail again. */
+MUST_CHECK static inline bool vmx_read_failed(uint64_t encoding, uint64_t *value)
+{
+    bool is_failed;
+
+    __asm__ volatile("vmread %2, %1"
+                     : "=@ccbe"(is_failed), "=r"(*value)
+                     : "r"(encoding)
+                     : "memory");
+    return is_failed;
+}
+
+MUST_CHECK static inline bool vmx_write_failed(uint64_t encoding, uint64_t value)
+{
+    bool is_failed;
+
+    __asm__ volatile("vmwrite %2, %1" : "=@ccbe"(is_failed) : "r"(encoding), "r"(value) : "memory");
+    return is_failed;
+}
+
+/* Calls the VM-entry code (entry.asm), which keeps RSP and RBP only: the compiler saves what it still
+ * needs, and nothing is saved twice. Returns RAX. */
+static inline uint64_t vmx_call_entry(void (*entry)(void), void *argument)
+{
+    uint64_t outcome;
+
+    __asm__ volatile("call *%[entry]"
+                     : "=a"(outcome), "+D"(argument)
+                     : [entry] "r"(entry)
+                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+                       "r15", "memory", "cc");
+    return outcome;
+}
+
 enum invept_type { INVEPT_SINGLE_CONTEXT = 1, INVEPT_ALL_CONTEXTS = 2 };
 
 MUST_CHECK static inline struct vmx_result vmx_invept(enum invept_type type, uint64_t eptp)
