@@ -6,13 +6,14 @@
 #include "core/idt.h"
 #include "core/msr.h"
 
-#define X2APIC_MSR(index)   (0x800u + ((uint32_t)(index) >> 4))
-#define APIC_SEND_POLLS     1000000u
-#define APIC_VECTOR_WORDS   8u /* of 32 vectors, 16 bytes apart */
-#define APIC_MAX_IN_SERVICE 256u
-#define APIC_SVR_RESET      0xFFu
-#define APIC_SVR_ENABLE     (1u << 8)
-#define APIC_MAX_LVT_SHIFT  16u
+#define X2APIC_MSR(index)        (0x800u + ((uint32_t)(index) >> 4))
+#define APIC_SEND_POLLS          1000000u
+#define APIC_VECTOR_WORDS        8u /* of 32 vectors, 16 bytes apart */
+#define APIC_MAX_IN_SERVICE      256u
+#define APIC_SVR_RESET           0xFFu
+#define APIC_SVR_ENABLE          (1u << 8)
+#define APIC_TPR_EXCEPTION_CLASS 0x10u /* holds back vectors up to 31 */
+#define APIC_MAX_LVT_SHIFT       16u
 
 bool apic_is_x2apic(void)
 {
@@ -76,6 +77,9 @@ enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_afte
         cpu_write_msr(MSR_IA32_X2APIC_ICR, ((uint64_t)destination << 32) | low);
         return STATUS_OK;
     }
+    if (destination > APIC_BROADCAST_XAPIC) {
+        return STATUS_OUT_OF_RANGE;
+    }
     if (!wait_until_sent()) {
         return STATUS_TIMED_OUT;
     }
@@ -89,29 +93,31 @@ enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_afte
     return STATUS_OK;
 }
 
-static bool any_vector(uint32_t offset)
+/* Whether any vector from 32 * first_word on is set. */
+static bool any_vector(uint32_t offset, uint32_t first_word)
 {
     uint32_t all = 0;
 
-    for (uint32_t word = 0; word < APIC_VECTOR_WORDS; word++) {
+    for (uint32_t word = first_word; word < APIC_VECTOR_WORDS; word++) {
         all |= read_offset(offset + word * 16);
     }
     return all != 0;
 }
 
 /* What is in service is ended; what is requested can only be taken, so it is: the host's interrupt
- * stubs acknowledge and drop it (core/idt.c). */
+ * stubs acknowledge and drop it (core/idt.c). Not so vectors 16 to 31, which a guest may send as well:
+ * they would come as exceptions, and stay requested (docs/limits.md). */
 static void drop_interrupts(void)
 {
-    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_ISR); count++) {
+    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_ISR, 0); count++) {
         apic_write(APIC_EOI, 0);
     }
-    if (!any_vector(APIC_IRR)) {
+    if (!any_vector(APIC_IRR, 1)) {
         return;
     }
-    apic_write(APIC_TPR, 0);
+    apic_write(APIC_TPR, APIC_TPR_EXCEPTION_CLASS);
     apic_write(APIC_SVR, APIC_SVR_RESET | APIC_SVR_ENABLE);
-    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_IRR); count++) {
+    for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_IRR, 1); count++) {
         cpu_take_pending_interrupts();
     }
 }

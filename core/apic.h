@@ -60,7 +60,8 @@ void apic_write(enum apic_register index, uint32_t value);
 /*
  * Sends the interrupt command: low as in the ICR, destination an APIC id or logical destination,
  * by this LP's current mode. Earlier stores are visible before it is sent. In xAPIC mode the
- * previous command is waited for (bounded: STATUS_TIMED_OUT), and ICR_HIGH is left as
+ * previous command is waited for (bounded: STATUS_TIMED_OUT), a destination has 8 bits
+ * (STATUS_OUT_OF_RANGE), and ICR_HIGH is left as
  * icr_high_after, which is what the guest believes to have there.
  */
 enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after);

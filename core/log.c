@@ -9,7 +9,8 @@
 #define LOG_SEIZE_TRIES 1000000u
 
 static struct log_state *attached;
-static volatile bool is_seized;
+/* Set once, by the LP that panics or stops the guest: only its lines are written from then on. */
+static const struct lp *volatile seized_by;
 
 static const char level_letters[] = {'E', 'W', 'I', 'D'};
 
@@ -65,8 +66,10 @@ static void write_line(enum log_level level, const char *area, const struct writ
         line[length - 4] = line[length - 3] = line[length - 2] = '.';
     }
     line[length++] = '\n';
-    if (is_seized) {
-        uart_write(&attached->uart, line, length);
+    if (seized_by != NULL) {
+        if (seized_by == this_lp()) {
+            uart_write(&attached->uart, line, length);
+        }
         return;
     }
     spin_lock(&attached->lock);
@@ -109,7 +112,7 @@ void log_seize(void)
         }
         cpu_pause();
     }
-    is_seized = true;
+    seized_by = this_lp();
 }
 
 void log_drain(void)

@@ -19,6 +19,7 @@
  */
 
 #define LP_GDT_ENTRIES 5u
+#define LP_STACK_BYTES 0x4000u
 
 enum lp_selector { LP_SELECTOR_CODE = 0x08, LP_SELECTOR_DATA = 0x10, LP_SELECTOR_TSS = 0x18 };
 
@@ -70,6 +71,7 @@ struct lp {
     volatile uint32_t kicks_in_root;     /* NMIs since the last look; counted by the run loop */
     volatile bool machine_check_pending; /* to be given to the guest at the next entry */
     bool is_in_vmx;                      /* VMXON done */
+    bool is_parked;                      /* stopped for good */
     bool is_virtualised;                 /* its first VM entry succeeded */
     int64_t tsc_correction;              /* what guest writes have added to this LP's TSC */
 

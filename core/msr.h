@@ -123,6 +123,7 @@
 #define MSR_IA32_X2APIC_LDR                          0x80Du
 #define MSR_IA32_X2APIC_SIVR                         0x80Fu
 #define MSR_IA32_X2APIC_ICR                          0x830u
+#define MSR_IA32_X2APIC_LVT_PMI                      0x834u
 #define MSR_IA32_X2APIC_SELF_IPI                     0x83Fu
 #define MSR_IA32_X2APIC_LAST                         0x8FFu
 #define MSR_IA32_XSS                                 0xDA0u

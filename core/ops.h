@@ -18,7 +18,7 @@ struct root_ops {
     /* Sends this LP's NMI to another, for panic: no accounting, no lock. */
     void (*stop_lp)(const struct lp *lp);
     /* Writes what the vCPU on this LP was doing, by log_line, for panic. */
-    void (*describe)(const struct lp *lp);
+    void (*describe)(struct lp *lp);
 };
 
 extern const struct root_ops root_ops;

@@ -15,10 +15,14 @@
 
 NORETURN void panic_park(void)
 {
-    struct machine *machine = this_lp()->machine;
+    struct lp *lp = this_lp();
 
-    /* Release: what this LP wrote is visible to the one that waits in panic_stop_others. */
-    atomic_fetch_add_explicit(&machine->stopped, 1, memory_order_release);
+    /* Once only: an NMI that comes while this LP is parked leads here again. */
+    if (!lp->is_parked) {
+        lp->is_parked = true;
+        /* Release: what this LP wrote is visible to the one that waits in panic_stop_others. */
+        atomic_fetch_add_explicit(&lp->machine->stopped, 1, memory_order_release);
+    }
     for (;;) {
         cpu_disable_interrupts();
         cpu_halt();
@@ -71,7 +75,7 @@ static void become_reporter(struct machine *machine)
 static void print_stack(const struct machine *machine, uint64_t rbp)
 {
     const struct lp *lp = this_lp();
-    uint64_t low = lp->stack_top - 0x10000;
+    uint64_t low = lp->stack_top - LP_STACK_BYTES;
 
     for (uint32_t depth = 0; depth < PANIC_FRAMES; depth++) {
         const uint64_t *frame;
@@ -108,7 +112,7 @@ static void print_lps(const struct machine *machine)
 
 NORETURN static void finish(struct machine *machine, uint64_t rbp)
 {
-    const struct lp *lp = this_lp();
+    struct lp *lp = this_lp();
 
     print_stack(machine, rbp);
     root_ops.describe(lp);

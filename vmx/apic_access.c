@@ -141,6 +141,8 @@ void apic_guest_wrote_page(struct lp *lp, struct vcpu *vcpu, uint32_t offset, ui
 {
     stats_count(&vcpu->stats, STAT_APIC_WRITES);
     switch (offset) {
+    case APIC_ID:
+        return; /* kicks go by the id: the guest does not change it */
     case APIC_ICR_LOW:
         write_icr_low(lp, vcpu, value);
         return;
@@ -212,6 +214,7 @@ static void take_mode(struct vcpu *vcpu, uint64_t value)
         atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
         atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
         vcpu->vmx->icr_high = 0;
+        vcpu->vmx->is_pmi_armed = false;
     }
     if (is_x2apic && !vcpu->vmx->is_x2apic) {
         vcpu->vmx->x2apic_icr = 0;

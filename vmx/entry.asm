@@ -110,7 +110,7 @@ vmx_exit_entry:
     cld
     ret
 
-; The return address that entry_prepare_first_exit puts on the stack; rsp is 16-aligned here.
+; The return address that run_prepare_first_exit puts on the stack; rsp is 16-aligned here.
 global entry_first_exit:function hidden
 entry_first_exit:
     mov edi, eax

@@ -33,7 +33,7 @@ static inline enum entry_outcome vmx_enter_guest(struct lp *lp)
 void vmx_exit_entry(void);
 
 /* The first VM exit of an LP has no vmx_enter to return to. lp->saved_rsp points at a stack that
- * entry_prepare_first_exit laid out; this stub calls run_loop (vmx/run.h) from there. */
+ * run_prepare_first_exit laid out; this stub calls run_loop (vmx/run.h) from there. */
 void entry_first_exit(void);
 
 /* HLT with interrupts off, unless lp->restart is set. An NMI that comes between the test and the

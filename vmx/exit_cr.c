@@ -21,9 +21,14 @@
 #define PDPTE_LOW_RESERVED   0x1E6ull /* bits 8:5, 2:1 */
 #define ACCESS_TYPE_TSS_BUSY 11u
 
-static uint64_t read_gpr(const struct vcpu *vcpu, uint8_t index)
+/* The operand of MOV to a control register: 64 bits wide in 64-bit mode, 32 elsewhere. */
+static uint64_t read_operand(const struct vcpu *vcpu, uint8_t index)
 {
-    return index == GPR_RSP ? vmcs_read(VMCS_GUEST_RSP) : vcpu->gpr[index];
+    uint64_t value = index == GPR_RSP ? vmcs_read(VMCS_GUEST_RSP) : vcpu->gpr[index];
+    bool is_64_bit = (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0 &&
+                     (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0;
+
+    return is_64_bit ? value : (uint32_t)value;
 }
 
 static bool is_cr0_valid(uint64_t value, uint64_t cr4)
@@ -90,6 +95,16 @@ static bool turn_paging_on(const struct partition *partition)
     return true;
 }
 
+/* With PAE paging on, a change of CD or NW reads the PDPTEs again (SDM volume 3, "PDPTE Registers"). */
+static bool reload_pdptes(const struct partition *partition)
+{
+    bool is_pae = (vmcs_read(VMCS_GUEST_CR0) & CR0_PG) != 0 &&
+                  (vmcs_read(VMCS_GUEST_CR4) & CR4_PAE) != 0 &&
+                  (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) == 0;
+
+    return !is_pae || load_pdptes(partition);
+}
+
 static bool turn_paging_off(void)
 {
     if ((vmcs_read(VMCS_GUEST_CR4) & CR4_PCIDE) != 0) {
@@ -118,6 +133,10 @@ static enum exit_action write_cr0(struct vcpu *vcpu, uint64_t value)
         if (!((value & CR0_PG) != 0 ? turn_paging_on(partition) : turn_paging_off())) {
             return EXIT_ACTION_GP;
         }
+    }
+    if ((changed & (CR0_CD | CR0_NW)) != 0 && (changed & CR0_PG) == 0 &&
+        !reload_pdptes(partition)) {
+        return EXIT_ACTION_GP;
     }
     guest_state_write_cr0(partition, value);
     if ((changed & (CR0_PG | CR0_WP)) != 0) {
@@ -162,10 +181,10 @@ enum exit_action exit_cr_access(struct lp *lp, struct vcpu *vcpu)
     switch (access.type) {
     case CR_ACCESS_MOV_TO:
         if (access.cr == 0) {
-            return write_cr0(vcpu, read_gpr(vcpu, access.register_index));
+            return write_cr0(vcpu, read_operand(vcpu, access.register_index));
         }
         if (access.cr == 4) {
-            return write_cr4(vcpu, read_gpr(vcpu, access.register_index));
+            return write_cr4(vcpu, read_operand(vcpu, access.register_index));
         }
         break;
     case CR_ACCESS_CLTS:

@@ -29,11 +29,18 @@ static enum insn_mode mode_of_code(void)
     return (rights & ACCESS_RIGHTS_DB) != 0 ? INSN_MODE_32 : INSN_MODE_16;
 }
 
+static uint64_t linear_rip(const struct insn_input *input)
+{
+    if (input->mode == INSN_MODE_64) {
+        return input->rip;
+    }
+    return (input->rip + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
+}
+
 /* Reads the instruction at RIP. The bytes are the guest's and may be anything by now. */
 static void fetch(struct lp *lp, const struct vcpu *vcpu, struct insn_input *input)
 {
     struct guest_paging paging;
-    uint64_t linear;
 
     for (uint32_t i = 0; i < GPR_COUNT; i++) {
         input->registers[i] = vcpu->gpr[i];
@@ -41,14 +48,10 @@ static void fetch(struct lp *lp, const struct vcpu *vcpu, struct insn_input *inp
     input->registers[GPR_RSP] = vmcs_read(VMCS_GUEST_RSP);
     input->rip = vmcs_read(VMCS_GUEST_RIP);
     input->mode = mode_of_code();
-    linear = input->rip;
-    if (input->mode != INSN_MODE_64) {
-        linear = (linear + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
-    }
     guest_state_paging(&paging);
     gva_begin(lp);
-    input->byte_count = (uint8_t)guest_read_linear(&vcpu->partition->memory, &paging, gva(linear),
-                                                   input->bytes, INSN_MAX_BYTES);
+    input->byte_count = (uint8_t)guest_read_linear(
+        &vcpu->partition->memory, &paging, gva(linear_rip(input)), input->bytes, INSN_MAX_BYTES);
     gva_end(lp);
 }
 
@@ -62,11 +65,13 @@ static void write_gpr(struct vcpu *vcpu, uint8_t index, uint64_t value)
 }
 
 /* Carries the instruction out with the register at offset as its memory operand. The SDM leaves
- * accesses that are not 32 bits wide and aligned undefined: their writes are dropped. */
+ * accesses that are not 32 bits wide and aligned undefined: their writes are dropped. So are those to
+ * the page of an APIC that is off or in x2APIC mode, where nothing answers. */
 static void emulate(struct lp *lp, struct vcpu *vcpu, const struct insn *insn,
                     const struct insn_input *input, uint32_t offset)
 {
-    bool is_register = insn->width_bytes == 4 && offset % APIC_REGISTER_STEP == 0;
+    bool is_xapic = vcpu->vmx->is_apic_enabled && !vcpu->vmx->is_x2apic;
+    bool is_register = is_xapic && insn->width_bytes == 4 && offset % APIC_REGISTER_STEP == 0;
     struct insn_effect effect;
     uint64_t value = 0;
 
@@ -83,6 +88,23 @@ static void emulate(struct lp *lp, struct vcpu *vcpu, const struct insn *insn,
     }
 }
 
+/* Whether the guest maps the first byte of the instruction that could not be read: then the code is
+ * in memory that is not RAM to us, and running it again would change nothing. Touches no memory of
+ * the guest but its page tables. */
+static bool is_code_mapped(struct lp *lp, const struct vcpu *vcpu, const struct insn_input *input)
+{
+    struct guest_paging paging;
+    bool is_mapped;
+    gpa_t ignored;
+
+    guest_state_paging(&paging);
+    gva_begin(lp);
+    is_mapped = guest_walk(&vcpu->partition->memory, &paging,
+                           gva(linear_rip(input) + input->byte_count), &ignored);
+    gva_end(lp);
+    return is_mapped;
+}
+
 static enum exit_action write_apic_page(struct lp *lp, struct vcpu *vcpu, uint32_t offset)
 {
     struct insn_input input = {0};
@@ -92,7 +114,8 @@ static enum exit_action write_apic_page(struct lp *lp, struct vcpu *vcpu, uint32
 
     fetch(lp, vcpu, &input);
     status = insn_decode(&input, &insn, &reason);
-    if (status == INSN_TRUNCATED && input.byte_count < INSN_MAX_BYTES) {
+    if (status == INSN_TRUNCATED && input.byte_count < INSN_MAX_BYTES &&
+        !is_code_mapped(lp, vcpu, &input)) {
         /* Another processor unmapped the code meanwhile: the guest runs it again and faults. */
         return EXIT_ACTION_RESUME;
     }
@@ -113,16 +136,14 @@ static enum exit_action fill(struct vcpu *vcpu, gpa_t address)
     struct ept_translation translation;
     enum status status;
 
-    ept_walk(&partition->ept, address, &translation);
-    if (translation.is_mapped && translation.access == EPT_ALL) {
-        return EXIT_ACTION_RESUME; /* another LP filled it in meanwhile */
-    }
-    if (translation.is_mapped) {
-        return EXIT_ACTION_STOP;
-    }
     spin_lock(&partition->ept_lock);
-    status = ept_map_on_violation(&partition->ept, address);
+    ept_walk(&partition->ept, address, &translation);
+    status = translation.is_mapped ? STATUS_OK : ept_map_on_violation(&partition->ept, address);
     spin_unlock(&partition->ept_lock);
+    if (translation.is_mapped) {
+        /* Another LP filled it in meanwhile, or the entry does not allow the access. */
+        return translation.access == EPT_ALL ? EXIT_ACTION_RESUME : EXIT_ACTION_STOP;
+    }
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "ept", "guest-physical address %llx cannot be mapped: %s",
                  (unsigned long long)address.value, status_name(status));
@@ -154,6 +175,18 @@ enum exit_action exit_ept_violation(struct lp *lp, struct vcpu *vcpu)
     return EXIT_ACTION_STOP; /* code, a page table or a stack in the local APIC's page */
 }
 
+/* Tables that a change retired may be walked until every LP has invalidated: the last of the changes
+ * that are under way gives them back. */
+static void reclaim_when_last(struct partition *partition)
+{
+    spin_lock(&partition->ept_lock);
+    partition->ept_changes_in_flight--;
+    if (partition->ept_changes_in_flight == 0) {
+        ept_reclaim(&partition->ept);
+    }
+    spin_unlock(&partition->ept_lock);
+}
+
 void mtrr_guest_changed(struct lp *lp, struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
@@ -161,6 +194,7 @@ void mtrr_guest_changed(struct lp *lp, struct vcpu *vcpu)
     enum status status = STATUS_OK;
 
     spin_lock(&partition->ept_lock);
+    partition->ept_changes_in_flight++;
     if (!mtrr_state_equal(&partition->ept.mtrrs, &vcpu->vmx->mtrrs.state)) {
         status = ept_set_types(&partition->ept, &vcpu->vmx->mtrrs.state, &has_changed);
     }
@@ -171,4 +205,5 @@ void mtrr_guest_changed(struct lp *lp, struct vcpu *vcpu)
     if (has_changed) {
         kick_all_for_ept(lp, partition);
     }
+    reclaim_when_last(partition);
 }

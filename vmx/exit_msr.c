@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/msr.h"
 #include "vmx/exits.h"
+#include "vmx/nmi.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
@@ -43,6 +44,7 @@ static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler hand
     case MSR_HANDLER_NONE:
     case MSR_HANDLER_TSC:
     case MSR_HANDLER_TSC_ADJUST:
+    case MSR_HANDLER_X2APIC_LVT_PMI:
     case MSR_HANDLER_COUNT:
         return safe_read_msr(msr, value);
     }
@@ -64,6 +66,13 @@ enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
     return EXIT_ACTION_ADVANCE;
 }
 
+static void correct_tsc(struct lp *lp, int64_t added)
+{
+    lp->tsc_correction += added;
+    /* An NMI between the write and this line saw a wrong time. */
+    lp->nmi_account.doubt_until = 0;
+}
+
 /* The guest's writes take effect; what they add is remembered, so that our own times stay right. */
 static bool write_tsc(struct lp *lp, uint64_t value)
 {
@@ -72,7 +81,7 @@ static bool write_tsc(struct lp *lp, uint64_t value)
     if (!safe_write_msr(MSR_IA32_TIME_STAMP_COUNTER, value)) {
         return false;
     }
-    lp->tsc_correction += (int64_t)(value - before);
+    correct_tsc(lp, (int64_t)(value - before));
     return true;
 }
 
@@ -84,7 +93,7 @@ static bool write_tsc_adjust(struct lp *lp, uint64_t value)
         !safe_write_msr(MSR_IA32_TSC_ADJUST, value)) {
         return false;
     }
-    lp->tsc_correction += (int64_t)(value - before);
+    correct_tsc(lp, (int64_t)(value - before));
     return true;
 }
 
@@ -124,6 +133,15 @@ static bool write_debugctl(uint64_t value)
     return true;
 }
 
+static bool write_lvt_pmi(struct vcpu *vcpu, uint64_t value)
+{
+    if (!safe_write_msr(MSR_IA32_X2APIC_LVT_PMI, value)) {
+        return false;
+    }
+    nmi_guest_wrote_lvt_pmi(vcpu, (uint32_t)value);
+    return true;
+}
+
 static enum exit_action action_of(bool succeeded)
 {
     return succeeded ? EXIT_ACTION_ADVANCE : EXIT_ACTION_GP;
@@ -135,6 +153,8 @@ static enum exit_action write_emulated(struct lp *lp, struct vcpu *vcpu, uint32_
     switch (handler) {
     case MSR_HANDLER_X2APIC_ICR:
         return apic_guest_wrote_x2apic_icr(lp, vcpu, value);
+    case MSR_HANDLER_X2APIC_LVT_PMI:
+        return action_of(write_lvt_pmi(vcpu, value));
     case MSR_HANDLER_APIC_BASE:
         return apic_guest_wrote_base(lp, vcpu, value);
     case MSR_HANDLER_TSC:

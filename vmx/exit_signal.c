@@ -21,6 +21,38 @@
 
 #define DEBUGCTL_LBR             BIT64(0)
 #define QUALIFICATION_DEBUG_BITS 0x600Full /* B0-B3, BD, BS */
+#define QUALIFICATION_BUS_LOCK   BIT64(11)
+#define QUALIFICATION_RTM        BIT64(16)
+#define DR6_BREAKPOINTS          0xFull
+#define DR6_NO_BUS_LOCK          BIT64(11)
+#define DR6_NO_RTM               BIT64(16)
+
+/* DR6 as the delivery leaves it: the conditions that were met, and the two bits that are cleared when
+ * theirs is met, where the processor has them. */
+static uint64_t dr6_after(uint64_t qualification)
+{
+    uint64_t dr6 = (cpu_read_dr6() & ~DR6_BREAKPOINTS) | (qualification & QUALIFICATION_DEBUG_BITS);
+
+    if ((qualification & QUALIFICATION_BUS_LOCK) != 0) {
+        dr6 &= ~DR6_NO_BUS_LOCK;
+    }
+    if ((qualification & QUALIFICATION_RTM) != 0) {
+        dr6 &= ~DR6_NO_RTM;
+    }
+    return dr6;
+}
+
+/*
+ * The exit leaves "pending debug exceptions" clear, but an entry with RFLAGS.TF and blocking by STI or
+ * MOV SS demands its BS bit (SDM volume 3, "Checks on Guest Non-Register State").
+ */
+static void keep_single_step_consistent(void)
+{
+    if ((vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) & INTERRUPTIBILITY_SHADOW) != 0 &&
+        (vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0) {
+        inject_single_step();
+    }
+}
 
 /*
  * #DB was taken only to keep the processor from looping in its delivery. What a delivery changes
@@ -31,7 +63,8 @@ static void give_debug_exception(struct vcpu *vcpu)
 {
     uint64_t qualification = vmcs_read(VMCS_EXIT_QUALIFICATION);
 
-    cpu_write_dr6((cpu_read_dr6() & ~0xFull) | (qualification & QUALIFICATION_DEBUG_BITS));
+    keep_single_step_consistent();
+    cpu_write_dr6(dr6_after(qualification));
     vmcs_write(VMCS_GUEST_DR7, vmcs_read(VMCS_GUEST_DR7) & ~DR7_GD);
     vmcs_write64(VMCS_GUEST_IA32_DEBUGCTL, vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & ~DEBUGCTL_LBR);
     inject_exception(vcpu, EXCEPTION_DB, 0);
@@ -40,6 +73,7 @@ static void give_debug_exception(struct vcpu *vcpu)
 /* An INT1 instruction comes as a privileged software exception: given back as what it was. */
 static void give_software_debug_exception(struct vcpu *vcpu)
 {
+    keep_single_step_consistent();
     vcpu->vmx->event = (struct pending_event){
         .information =
             exit_encode_injection(INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION, EXCEPTION_DB, false),
@@ -59,7 +93,8 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
         entry_unblock_nmis();
         return EXIT_ACTION_RESUME;
     }
-    if (interruption.is_nmi_unblocking) {
+    if (interruption.is_nmi_unblocking &&
+        (vmcs_read32(VMCS_IDT_VECTORING_INFORMATION) & INTERRUPTION_VALID) == 0) {
         vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
                      vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) |
                          INTERRUPTIBILITY_BLOCKING_BY_NMI);
@@ -96,6 +131,8 @@ enum exit_action exit_nmi_window(struct lp *lp, struct vcpu *vcpu)
 enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
 {
     stats_count(&vcpu->stats, STAT_HARDWARE_INITS);
+    atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
+    atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
     guest_state_init(vcpu->partition, vcpu);
     inv_vpid_all(vcpu->partition, vcpu);
     if ((vcpu->vmx->apic_base & IA32_APIC_BASE_BSP) != 0) {

@@ -33,6 +33,7 @@ enum msr_handler {
     MSR_HANDLER_MTRR,            /* read and write, IA32_MTRRCAP (read) included */
     MSR_HANDLER_DEBUGCTL,        /* write: check by msr_debugctl_check, store in the VMCS */
     MSR_HANDLER_X2APIC_ICR,      /* read and write */
+    MSR_HANDLER_X2APIC_LVT_PMI,  /* write */
     MSR_HANDLER_COUNT
 };
 

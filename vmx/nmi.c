@@ -156,6 +156,19 @@ static void set_nmi_window(struct vcpu *vcpu, bool is_open)
     vcpu->vmx->is_nmi_window_open = is_open;
 }
 
+/* Whether blocking by STI holds back an NMI window is the processor's choice; where it does not, the
+ * window would open at once, for ever. Blocking by MOV SS always does, and lasts as long. */
+static void hold_back_window(uint32_t blocking)
+{
+    if ((blocking & INTERRUPTIBILITY_BLOCKING_BY_STI) != 0) {
+        uint32_t state = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE);
+
+        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
+                     (state & ~INTERRUPTIBILITY_BLOCKING_BY_STI) |
+                         INTERRUPTIBILITY_BLOCKING_BY_MOV_SS);
+    }
+}
+
 void nmi_deliver(struct vcpu *vcpu)
 {
     uint32_t blocking = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) &
@@ -163,6 +176,7 @@ void nmi_deliver(struct vcpu *vcpu)
                          INTERRUPTIBILITY_BLOCKING_BY_NMI | INTERRUPTIBILITY_BLOCKING_BY_SMI);
 
     if (blocking != 0 || (vcpu->vmx->event.information & INTERRUPTION_VALID) != 0) {
+        hold_back_window(blocking);
         set_nmi_window(vcpu, true);
         return;
     }

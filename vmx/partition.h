@@ -44,7 +44,8 @@ struct partition {
      * else is taken or waited for while it is held. */
     struct spin_lock ept_lock;
     struct ept_map ept;
-    struct page_pool pool; /* where its tables come from */
+    uint32_t ept_changes_in_flight; /* changed, but not yet invalidated by every LP */
+    struct page_pool pool;          /* where its tables come from */
     /* Counted up after a change that takes rights or types away; each LP compares it with what it
      * has invalidated, on every entry, after making run_seq odd. */
     _Atomic uint64_t ept_generation;

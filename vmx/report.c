@@ -3,6 +3,7 @@
 
 #include "core/cr_bits.h"
 #include "core/fmt.h"
+#include "core/gva_section.h"
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/msr.h"
@@ -111,7 +112,7 @@ static void report_controls(void)
          vmcs_read32(VMCS_VM_ENTRY_CONTROLS), vmcs_read32(VMCS_PRIMARY_VM_EXIT_CONTROLS));
 }
 
-static void report_bytes(const struct vcpu *vcpu)
+static void report_bytes(struct lp *lp, const struct vcpu *vcpu)
 {
     uint8_t bytes[REPORT_BYTES];
     char text[REPORT_BYTES * 3 + 1] = "";
@@ -124,14 +125,16 @@ static void report_bytes(const struct vcpu *vcpu)
         linear = (linear + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
     }
     guest_state_paging(&paging);
+    gva_begin(lp);
     count = guest_read_linear(&vcpu->partition->memory, &paging, gva(linear), bytes, sizeof(bytes));
+    gva_end(lp);
     for (size_t i = 0; i < count; i++) {
         length += fmt_print(text + length, sizeof(text) - length, " %02x", bytes[i]);
     }
     LINE("instruction bytes at %llx:%s", WIDE(linear), count == 0 ? " cannot be read" : text);
 }
 
-void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why)
+void report_exit(struct lp *lp, const struct vcpu *vcpu, const char *why)
 {
     LINE("VP%03u on LP%02u: %s", vcpu->vp_index, lp->lp_id, why);
     report_reason();
@@ -146,10 +149,10 @@ void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why)
     report_registers(vcpu);
     report_segments();
     report_controls();
-    report_bytes(vcpu);
+    report_bytes(lp, vcpu);
 }
 
-void report_lp_state(const struct lp *lp)
+void report_lp_state(struct lp *lp)
 {
     uint64_t reason;
 

@@ -8,12 +8,12 @@
 /* Reports in words, by log_line. Root mode; the vCPU's VMCS is current on this LP. */
 
 /* Why, the exit by name, the guest's registers and instruction bytes, and what the VMCS holds. */
-void report_exit(const struct lp *lp, const struct vcpu *vcpu, const char *why);
+void report_exit(struct lp *lp, const struct vcpu *vcpu, const char *why);
 
 /* The table of counters of all vCPUs. */
 void report_counters(const struct partition *partition);
 
 /* What the vCPU on this LP was doing: for panic. Nothing when no VMCS is loaded. */
-void report_lp_state(const struct lp *lp);
+void report_lp_state(struct lp *lp);
 
 #endif

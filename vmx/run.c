@@ -22,7 +22,6 @@ void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
     /* entry_first_exit is returned to with RSP 16-aligned: the picture is in entry.asm. */
     uint64_t *stack = (uint64_t *)(uintptr_t)(lp->stack_top - 16);
 
-    *--stack = 0;
     *--stack = first_exit;
     *--stack = 0; /* rbp */
     lp->saved_rsp = (uint64_t)(uintptr_t)stack;
@@ -31,11 +30,12 @@ void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
 /* The guest did what cannot be emulated, or an entry failed: it ends here, with a report. */
 NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *why)
 {
-    /* Sequentially consistent: one LP reports; pairs with the loads in the NMI handler and in
-     * prepare. */
+    /* Sequentially consistent: one LP reports; pairs with the loads in the NMI handler and
+     * in serve_nmis. */
     if (atomic_exchange(&lp->machine->stop_requested, 1) != 0) {
         panic_park();
     }
+    log_seize();
     report_exit(lp, vcpu, why);
     report_counters(vcpu->partition);
     panic_stop_others();
@@ -51,6 +51,7 @@ static void carry_out_init(struct vcpu *vcpu)
     atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
     atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
     vcpu->vmx->icr_high = 0;
+    vcpu->vmx->is_pmi_armed = false;
     vcpu->vmx->is_nmi_pending = false;
     vcpu->vmx->is_triple_fault = false;
     guest_state_init(vcpu->partition, vcpu);
@@ -90,6 +91,11 @@ static void serve_signals(struct lp *lp, struct vcpu *vcpu)
 
 static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
 {
+    if ((vcpu->vmx->event.information & INTERRUPTION_VALID) != 0) {
+        /* An event that was being delivered goes first, or it would be lost; the machine check comes
+         * with the next exit (restart stays clear, or the entry would never be made). */
+        return;
+    }
     lp->machine_check_pending = false;
     stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
     inject_exception(vcpu, EXCEPTION_MC, 0);
@@ -116,11 +122,12 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 {
     /* Cleared before the checks: an NMI from here on is seen by entry.asm. */
     lp->restart = 0;
-    if (lp->nmi_arrived) {
-        serve_nmis(lp, vcpu);
-    }
     if (atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0) {
         serve_signals(lp, vcpu);
+    }
+    /* After the signals, which clear restart too while they wait. */
+    if (lp->nmi_arrived) {
+        serve_nmis(lp, vcpu);
     }
     if (lp->machine_check_pending) {
         serve_machine_check(lp, vcpu);
@@ -137,8 +144,9 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
     const struct vmx_state *vmx = vcpu->vmx;
 
-    return (lp->restart | atomic_load_explicit(&vcpu->signals, memory_order_acquire) |
-            vmx->event.information | vmx->is_nmi_pending) != 0;
+    return (lp->restart | lp->nmi_arrived | lp->machine_check_pending |
+            atomic_load_explicit(&vcpu->signals, memory_order_acquire) | vmx->event.information |
+            vmx->is_nmi_pending) != 0;
 }
 
 /*

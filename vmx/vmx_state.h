@@ -29,7 +29,6 @@ struct vmx_state {
     bool is_triple_fault;        /* an exception could not be delivered: the guest shuts down */
     bool is_nmi_pending;         /* to be injected as soon as the guest takes NMIs */
     bool is_nmi_window_open;     /* NMI-window exiting is on */
-    bool is_waiting_for_sipi;    /* in root mode, by a software INIT */
     bool is_waiting_in_hardware; /* activity state wait-for-SIPI: INIT came from hardware while not
                                     all LPs were virtualised */
     bool is_pmi_armed;           /* the guest unmasked its LVT PMI register last */

@@ -147,6 +147,8 @@ static void listed_ones_have_their_rule(void **state)
     assert_rule(&c, MSR_IA32_X2APIC_EOI, MSR_PASS, MSR_PASS, MSR_HANDLER_NONE);
     assert_rule(&c, MSR_IA32_X2APIC_SELF_IPI, MSR_PASS, MSR_PASS, MSR_HANDLER_NONE);
     assert_rule(&c, MSR_IA32_X2APIC_ICR, MSR_EMULATE, MSR_EMULATE, MSR_HANDLER_X2APIC_ICR);
+    assert_rule(&c, MSR_IA32_X2APIC_LVT_PMI, MSR_PASS, MSR_EMULATE, MSR_HANDLER_X2APIC_LVT_PMI);
+    assert_rule(&c, 0x835, MSR_PASS, MSR_PASS, MSR_HANDLER_NONE);
     assert_rule(&c, 0x831, MSR_FAULT, MSR_FAULT, MSR_HANDLER_NONE);
 }
 
