@@ -5,21 +5,28 @@
 
 #include "core/bits.h"
 
-#define PTE_PRESENT            BIT64(0)
-#define PTE_WRITE              BIT64(1)
-#define PTE_WRITE_THROUGH      BIT64(3)
-#define PTE_CACHE_DISABLE      BIT64(4)
-#define PTE_ACCESSED           BIT64(5)
-#define PTE_DIRTY              BIT64(6)
-#define PTE_PAGE_SIZE          BIT64(7)
-#define PTE_NO_EXECUTE         BIT64(63)
-#define PTE_ADDRESS            MASK64(51, 12)
-#define PTE_USED               (PTE_PRESENT | PTE_ACCESSED | PTE_DIRTY)
-#define TABLE_FLAGS            (PTE_PRESENT | PTE_WRITE | PTE_ACCESSED)
-#define LEAF_READ_WRITE        (PTE_USED | PTE_WRITE | PTE_NO_EXECUTE)
-#define TABLE_ENTRIES          512u
-#define FIRST_LARGE_LEVEL      3u /* 1 GiB */
-#define TABLES_FOR_MIXED_TYPES 64u
+#define PTE_PRESENT       BIT64(0)
+#define PTE_WRITE         BIT64(1)
+#define PTE_WRITE_THROUGH BIT64(3)
+#define PTE_CACHE_DISABLE BIT64(4)
+#define PTE_ACCESSED      BIT64(5)
+#define PTE_DIRTY         BIT64(6)
+#define PTE_PAGE_SIZE     BIT64(7)
+#define PTE_NO_EXECUTE    BIT64(63)
+#define PTE_ADDRESS       MASK64(51, 12)
+#define PTE_USED          (PTE_PRESENT | PTE_ACCESSED | PTE_DIRTY)
+#define TABLE_FLAGS       (PTE_PRESENT | PTE_WRITE | PTE_ACCESSED)
+#define LEAF_READ_WRITE   (PTE_USED | PTE_WRITE | PTE_NO_EXECUTE)
+#define TABLE_ENTRIES     512u
+#define FIRST_LARGE_LEVEL 3u /* 1 GiB */
+
+/*
+ * Each of the two edges of a variable MTRR opens a 1 GiB and a 2 MiB page at most; so do the fixed
+ * ranges and the top. A protected range opens both at each end; there are a handful of single pages
+ * besides the resident memory.
+ */
+#define TABLES_FOR_MIXED_TYPES (2u * 2u * MTRR_VARIABLE_MAX + 4u)
+#define TABLES_FOR_PROTECTS    32u
 
 static unsigned int shift_of(unsigned int level)
 {
@@ -88,6 +95,9 @@ static unsigned int largest_level(const struct host_pt *tables, const struct mtr
 enum status host_pt_build(struct host_pt *tables, struct page_pool *pool,
                           const struct mtrr_state *mtrrs, uint64_t top, bool has_1g)
 {
+    if (top > HOST_PT_LIMIT || !is_aligned(top, PAGE_BYTES)) {
+        return STATUS_OUT_OF_RANGE;
+    }
     tables->pool = pool;
     tables->has_1g = has_1g;
     tables->root = page_pool_take(pool, 1);
@@ -143,7 +153,9 @@ uint64_t host_pt_pages_needed(uint64_t top, bool has_1g, uint64_t split_bytes)
 {
     uint64_t pages = 1 + (top >> shift_of(4)) + 1;
 
-    /* Without 1 GiB pages a table for each GiB, with them only for what mixes types. */
-    pages += has_1g ? TABLES_FOR_MIXED_TYPES : (top >> shift_of(3)) + TABLES_FOR_MIXED_TYPES;
-    return pages + split_bytes / LARGE_PAGE_BYTES + TABLES_FOR_MIXED_TYPES;
+    if (!has_1g) {
+        pages += (top >> shift_of(3)) + 1;
+    }
+    return pages + split_bytes / LARGE_PAGE_BYTES + split_bytes / HUGE_PAGE_BYTES +
+           TABLES_FOR_MIXED_TYPES + TABLES_FOR_PROTECTS;
 }
