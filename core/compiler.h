@@ -9,7 +9,10 @@
 #define PRINTF_LIKE(format_index, first_arg) \
     __attribute__((format(printf, format_index, first_arg)))
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define PACKED         __attribute__((packed))
+/* For declarations of objects: reached directly, not through the global offset table. */
+#define HIDDEN __attribute__((visibility("hidden")))
+
+#define PACKED __attribute__((packed))
 
 #define CACHE_LINE_BYTES 64u
 

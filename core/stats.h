@@ -15,8 +15,8 @@ enum stat {
     STAT_COUNT
 };
 
-/* Exits are counted by basic exit reason; the processors' reasons are below the limit, whatever else
- * comes shares the last slot. */
+/* Exits are counted by basic exit reason, which is below this (SDM volume 3, appendix "VMX Basic Exit
+ * Reasons"). */
 #define STATS_EXIT_REASONS 128u
 
 struct stats {
@@ -29,9 +29,10 @@ static inline void stats_count(struct stats *stats, enum stat stat)
     stats->counters[stat]++;
 }
 
-static inline void stats_count_exit(struct stats *stats, uint32_t basic_reason)
+/* reason is below STATS_EXIT_REASONS. */
+static inline void stats_count_exit(struct stats *stats, uint32_t reason)
 {
-    stats->exits[basic_reason < STATS_EXIT_REASONS ? basic_reason : STATS_EXIT_REASONS - 1]++;
+    stats->exits[reason]++;
 }
 
 /* Sum of the exits for all reasons. */

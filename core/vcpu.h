@@ -40,7 +40,7 @@ struct vmx_state;
 struct vcpu {
     /* Written by the LP that runs the vCPU, in entry.asm and in the exit handlers. */
     uint64_t gpr[GPR_COUNT];
-    uint64_t is_launched; /* 1: VMRESUME, 0: VMLAUNCH; entry.asm reads it */
+    uint64_t is_launched; /* 1: VMRESUME, 0: VMLAUNCH; read by entry.asm */
     struct vmx_state *vmx;
     struct partition *partition;
     uint32_t vcpu_id;  /* index into partition->vcpus */

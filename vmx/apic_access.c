@@ -61,7 +61,7 @@ static void wake(struct lp *lp, struct vcpu *target, const struct apic_ipi *ipi)
 {
     struct lp *target_lp = lp->machine->lps[target->vcpu_id];
 
-    if (target->vmx->is_waiting_in_hardware && ipi->delivery == APIC_DELIVERY_STARTUP) {
+    if (target->vmx->attention.is_waiting_in_hardware && ipi->delivery == APIC_DELIVERY_STARTUP) {
         (void)apic_send(((uint32_t)APIC_DELIVERY_STARTUP << 8) | APIC_ICR_LEVEL_ASSERT |
                             ipi->vector,
                         target_lp->apic_id, lp->vcpu->vmx->icr_high);
@@ -86,7 +86,8 @@ static void deliver(struct lp *lp, struct vcpu *sender, const struct apic_ipi *i
             stats_count(&sender->stats, STAT_NMIS_POSTED);
         }
         /* The target looks at its mailbox after the kick; the sender itself before its next entry. */
-        if ((post(target, ipi) || target->vmx->is_waiting_in_hardware) && target != sender) {
+        if ((post(target, ipi) || target->vmx->attention.is_waiting_in_hardware) &&
+            target != sender) {
             wake(lp, target, ipi);
         }
     }

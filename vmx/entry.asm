@@ -102,13 +102,10 @@ vmx_exit_entry:
     mov [rax + GPR(13)], r13
     mov [rax + GPR(14)], r14
     mov [rax + GPR(15)], r15
-    pop rcx
-    mov [rax + GPR(0)], rcx
-    mov qword [rax + VCPU_IS_LAUNCHED], 1
+    pop qword [rax + GPR(0)]
     pop rbp
     mov eax, ENTRY_EXITED
-    cld
-    ret
+    ret                                 ; RFLAGS is 2, so DF is clear
 
 ; The return address that run_prepare_first_exit puts on the stack; rsp is 16-aligned here.
 global entry_first_exit:function hidden

@@ -19,14 +19,11 @@ enum entry_outcome {
     ENTRY_FAIL_VALID = 3,   /* VMfailValid: see the VM-instruction error field */
 };
 
-/* The assembly part of vmx_enter_guest; not to be called from C. */
-void vmx_enter(void);
-
 /* Enters the guest of lp->vcpu, whose VMCS is current. run_seq is odd when called and even on
  * return. Interrupts off. */
 static inline enum entry_outcome vmx_enter_guest(struct lp *lp)
 {
-    return (enum entry_outcome)vmx_call_entry(vmx_enter, lp);
+    return (enum entry_outcome)vmx_call_entry(lp);
 }
 
 /* Where VM exits arrive: the value of HOST_RIP. Not to be called. */
@@ -41,8 +38,9 @@ void entry_first_exit(void);
 void entry_halt(struct lp *lp);
 
 /* The windows that the NMI handler looks at: RIP from begin up to and including end. */
-extern const char entry_window_begin[], entry_window_end[], entry_window_exit[];
-extern const char halt_window_begin[], halt_window_end[];
+extern const char entry_window_begin[] HIDDEN, entry_window_end[] HIDDEN,
+    entry_window_exit[] HIDDEN;
+extern const char halt_window_begin[] HIDDEN, halt_window_end[] HIDDEN;
 
 /* Enables NMIs again after an exit that was caused by one (SDM volume 3, "Handling of NMIs": an
  * IRET ends the blocking). */

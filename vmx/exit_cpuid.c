@@ -26,38 +26,38 @@ static void set_registers(struct vcpu *vcpu, const struct cpuid_regs *regs)
     vcpu->gpr[GPR_RDX] = regs->edx;
 }
 
-/* What the processor says, less what the guest is not shown. Out of line, so that the leaves of the
- * hypervisor range stay short. */
-__attribute__((noinline)) static void answer_by_policy(struct vcpu *vcpu, uint32_t leaf,
-                                                       uint32_t subleaf)
+/* What the processor says, less what the guest is not shown. Out of line, so that our own leaves stay
+ * short. */
+__attribute__((noinline)) static enum exit_action answer_by_policy(struct lp *lp, struct vcpu *vcpu)
 {
+    uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
+    uint32_t subleaf = (uint32_t)vcpu->gpr[GPR_RCX];
     struct cpuid_guest_view view;
     struct cpuid_regs regs;
 
+    if (__builtin_expect(leaf == LEAVE_LEAF, 0) && leave_is_requested(lp, leaf, subleaf)) {
+        leave_vmx(lp);
+    }
     read_view(vcpu, &view);
     cpu_cpuid(leaf, subleaf, &regs.eax, &regs.ebx, &regs.ecx, &regs.edx);
     cpuid_policy_apply(&vcpu->partition->cpuid, leaf, subleaf, &view, &regs);
     set_registers(vcpu, &regs);
+    return EXIT_ACTION_ADVANCE;
 }
 
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
-    uint32_t subleaf = (uint32_t)vcpu->gpr[GPR_RCX];
+    struct cpuid_regs regs;
 
-    if (own_leaves_has(leaf)) {
-        struct cpuid_regs regs;
-
-        if (BUILD_HAS_INJECTION && leaf == OWN_LEAF_INFO) {
-            inject_fault_on_own_leaf(lp);
-        }
-        own_leaves_read(&vcpu->partition->own_leaves, leaf, subleaf, vcpu->vp_index, &regs);
-        set_registers(vcpu, &regs);
-        return EXIT_ACTION_ADVANCE;
+    if (!own_leaves_has(leaf)) {
+        return answer_by_policy(lp, vcpu);
     }
-    if (__builtin_expect(leaf == LEAVE_LEAF, 0) && leave_is_requested(lp, leaf, subleaf)) {
-        leave_vmx(lp);
+    if (BUILD_HAS_INJECTION && leaf == OWN_LEAF_INFO) {
+        inject_fault_on_own_leaf(lp);
     }
-    answer_by_policy(vcpu, leaf, subleaf);
+    regs = own_leaves_read(&vcpu->partition->own_leaves, leaf, (uint32_t)vcpu->gpr[GPR_RCX],
+                           vcpu->vp_index);
+    set_registers(vcpu, &regs);
     return EXIT_ACTION_ADVANCE;
 }

@@ -158,6 +158,7 @@ enum exit_action exit_ept_violation(struct lp *lp, struct vcpu *vcpu)
     gpa_t address = gpa(vmcs_read64(VMCS_GUEST_PHYSICAL_ADDRESS));
     struct ept_violation violation;
 
+    inject_keep_interrupted_event(vcpu);
     exit_decode_ept_violation(vmcs_read(VMCS_EXIT_QUALIFICATION), &violation);
     if (violation.is_nmi_unblocking &&
         (vmcs_read32(VMCS_IDT_VECTORING_INFORMATION) & INTERRUPTION_VALID) == 0) {

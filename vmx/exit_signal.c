@@ -86,6 +86,7 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
     uint32_t information = vmcs_read32(VMCS_VM_EXIT_INTERRUPTION_INFORMATION);
     struct interruption interruption;
 
+    inject_keep_interrupted_event(vcpu);
     exit_decode_interruption(information, &interruption);
     if (interruption.type == INTERRUPTION_NMI) {
         nmi_arrived(lp);
@@ -146,7 +147,7 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
         signal_post_init(&vcpu->signals);
         return EXIT_ACTION_RESUME;
     }
-    vcpu->vmx->is_waiting_in_hardware = true;
+    vcpu->vmx->attention.is_waiting_in_hardware = true;
     vmcs_write32(VMCS_GUEST_ACTIVITY_STATE, ACTIVITY_WAIT_FOR_SIPI);
     return EXIT_ACTION_RESUME;
 }
@@ -154,7 +155,7 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
 enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu)
 {
     (void)lp;
-    vcpu->vmx->is_waiting_in_hardware = false;
+    vcpu->vmx->attention.is_waiting_in_hardware = false;
     guest_state_start((uint8_t)vmcs_read(VMCS_EXIT_QUALIFICATION));
     inv_vpid_all(vcpu->partition, vcpu);
     return EXIT_ACTION_RESUME;

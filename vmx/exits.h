@@ -26,25 +26,17 @@ enum exit_action {
     EXIT_ACTION_STOP,    /* cannot be emulated: report and stop the guest */
 };
 
-struct exit_handler {
-    enum exit_action (*handle)(struct lp *lp, struct vcpu *vcpu);
-    /* The exit can come while an event is being delivered (SDM volume 3, "Information for VM Exits
-     * That Occur During Event Delivery"). */
-    bool may_interrupt_delivery;
-};
+typedef enum exit_action exit_function(struct lp *lp, struct vcpu *vcpu);
 
 /* By basic exit reason (vmx/exit_table.c); rows that are not handled are empty. */
-#define EXIT_HANDLERS_COUNT 128u
-extern const struct exit_handler exit_handlers[EXIT_HANDLERS_COUNT];
+#define EXIT_HANDLERS_COUNT STATS_EXIT_REASONS
+extern exit_function *const exit_handlers[EXIT_HANDLERS_COUNT] HIDDEN;
 
-/* The row of an exit reason as VMREAD gives it; NULL: none, the guest is stopped. An entry failure
- * has bit 31 set and so no row. */
-static inline const struct exit_handler *exit_handler_of(uint32_t exit_reason)
+/* The handler of an exit reason as VMREAD gives it; NULL: none, the guest is stopped. An entry failure
+ * has bit 31 set and so none. */
+static inline exit_function *exit_handler_of(uint32_t exit_reason)
 {
-    if (exit_reason >= EXIT_HANDLERS_COUNT || exit_handlers[exit_reason].handle == NULL) {
-        return NULL;
-    }
-    return &exit_handlers[exit_reason];
+    return exit_reason < EXIT_HANDLERS_COUNT ? exit_handlers[exit_reason] : NULL;
 }
 
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu);

@@ -165,7 +165,7 @@ void guest_state_capture(const struct partition *partition, struct vcpu *vcpu)
     vmcs_write(VMCS_GUEST_IA32_SYSENTER_EIP, cpu_read_msr(MSR_IA32_SYSENTER_EIP));
     write_cet_state(partition);
     write_idle_state();
-    vcpu->is_launched = 0;
+    vcpu->is_launched = 1; /* entry_launch_here launches; entry.asm only ever resumes */
 }
 
 static void init_segments(void)

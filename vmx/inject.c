@@ -79,6 +79,13 @@ void inject_commit(struct vcpu *vcpu)
     if (event->instruction_length != 0) {
         vmcs_write32(VMCS_VM_ENTRY_INSTRUCTION_LENGTH, event->instruction_length);
     }
+    event->information = 0; /* error code and length stay, for inject_take_back */
+}
+
+void inject_take_back(struct vcpu *vcpu)
+{
+    vcpu->vmx->event.information = vmcs_read32(VMCS_VM_ENTRY_INTERRUPTION_INFORMATION);
+    vmcs_write32(VMCS_VM_ENTRY_INTERRUPTION_INFORMATION, 0);
 }
 
 uint64_t inject_wrap_rip(uint64_t rip)
@@ -89,9 +96,10 @@ uint64_t inject_wrap_rip(uint64_t rip)
     return is_64_bit ? rip : (uint32_t)rip;
 }
 
-void inject_end_shadow(uint32_t interruptibility)
+void inject_end_shadow(void)
 {
-    vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE, interruptibility & ~INTERRUPTIBILITY_SHADOW);
+    vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
+                 vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) & ~INTERRUPTIBILITY_SHADOW);
 }
 
 void inject_single_step(void)

@@ -14,26 +14,29 @@
  * are merged by the rules for double faults. error_code counts only for vectors that have one. */
 void inject_exception(struct vcpu *vcpu, uint8_t vector, uint32_t error_code);
 
-/* Keeps the event that was being delivered when the exit came, to be delivered again. Called once
- * per exit that can come in the middle of a delivery, before the exit is handled. */
+/* Keeps the event that was being delivered when the exit came, to be delivered again. Called first by
+ * the handlers of exits that can come in the middle of a delivery (SDM volume 3, "Information for VM
+ * Exits That Occur During Event Delivery"). */
 void inject_keep_interrupted_event(struct vcpu *vcpu);
 
-/* Writes what is pending into the VMCS. The last thing before an entry. */
+/* Moves what is pending into the VMCS. The last thing before an entry. */
 void inject_commit(struct vcpu *vcpu);
+
+/* Takes it back when the entry was not made, since something may now have to be merged with it. */
+void inject_take_back(struct vcpu *vcpu);
 
 /* The rare parts of inject_advance_rip. Code outside 64-bit mode has a 32-bit RIP, which matters when
  * the sum crosses 4 GiB; the instruction ends the shadow of STI and MOV SS; a single step traps. */
 uint64_t inject_wrap_rip(uint64_t rip);
-void inject_end_shadow(uint32_t interruptibility);
+void inject_end_shadow(void);
 void inject_single_step(void);
 
 #define INTERRUPTIBILITY_SHADOW \
     (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)
 
 /* Goes past the instruction that exited. Inline: it is part of every exit's path. */
-static inline void inject_advance_rip(uint32_t instruction_length)
+static inline void inject_advance_rip(uint64_t instruction_length)
 {
-    uint32_t interruptibility = vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE);
     uint64_t old = vmcs_read(VMCS_GUEST_RIP);
     uint64_t rip = old + instruction_length;
 
@@ -41,8 +44,9 @@ static inline void inject_advance_rip(uint32_t instruction_length)
         rip = inject_wrap_rip(rip);
     }
     vmcs_write(VMCS_GUEST_RIP, rip);
-    if (__builtin_expect((interruptibility & INTERRUPTIBILITY_SHADOW) != 0, 0)) {
-        inject_end_shadow(interruptibility);
+    if (__builtin_expect(
+            (vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) & INTERRUPTIBILITY_SHADOW) != 0, 0)) {
+        inject_end_shadow();
     }
     if (__builtin_expect((vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_TF) != 0, 0)) {
         inject_single_step();

@@ -126,7 +126,7 @@ void nmi_find_guest_sources(struct lp *lp, struct vcpu *vcpu)
         is_guests = true;
     }
     if (is_guests) {
-        vcpu->vmx->is_nmi_pending = true;
+        vcpu->vmx->attention.has_nmi = true;
     }
 }
 
@@ -180,7 +180,7 @@ void nmi_deliver(struct vcpu *vcpu)
         set_nmi_window(vcpu, true);
         return;
     }
-    vcpu->vmx->is_nmi_pending = false;
+    vcpu->vmx->attention.has_nmi = false;
     vcpu->vmx->event = (struct pending_event){
         .information = exit_encode_injection(INTERRUPTION_NMI, VECTOR_NMI, false),
     };

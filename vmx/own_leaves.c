@@ -18,39 +18,32 @@ static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
 }
 
 /* Out of line: the other leaves need no stack frame for it. */
-__attribute__((noinline)) static void read_counter(const struct own_leaves *own, uint32_t subleaf,
-                                                   struct cpuid_regs *out)
+__attribute__((noinline)) static struct cpuid_regs read_counter(const struct own_leaves *own,
+                                                                uint32_t subleaf)
 {
     uint32_t counter = subleaf & 0xFFFF;
     uint32_t selector = subleaf >> 16;
     uint64_t value;
 
-    *out = (struct cpuid_regs){0, 0, own->counter_count, 0};
     if (counter >= own->counter_count || selector > own->vp_count || own->counter == NULL) {
-        return;
+        return (struct cpuid_regs){0, 0, own->counter_count, 0};
     }
     value = selector == 0 ? sum_over_vps(own, counter)
                           : own->counter(own->context, counter, selector - 1);
-    out->eax = (uint32_t)value;
-    out->ebx = (uint32_t)(value >> 32);
-    out->edx = 1;
+    return (struct cpuid_regs){(uint32_t)value, (uint32_t)(value >> 32), own->counter_count, 1};
 }
 
-void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
-                     uint32_t vp_index, struct cpuid_regs *out)
+struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
+                                  uint32_t vp_index)
 {
-    switch (leaf) {
-    case OWN_LEAF_BASE:
-        *out = (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
-        return;
-    case OWN_LEAF_INFO:
-        *out = (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
-        return;
-    case OWN_LEAF_COUNTER:
-        read_counter(own, subleaf, out);
-        return;
-    default:
-        *out = (struct cpuid_regs){0, 0, 0, 0};
-        return;
+    if (leaf == OWN_LEAF_BASE) {
+        return (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
     }
+    if (leaf == OWN_LEAF_INFO) {
+        return (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
+    }
+    if (leaf == OWN_LEAF_COUNTER) {
+        return read_counter(own, subleaf);
+    }
+    return (struct cpuid_regs){0, 0, 0, 0};
 }

@@ -44,8 +44,9 @@ static inline bool own_leaves_has(uint32_t leaf)
     return leaf - OWN_LEAF_BASE <= OWN_LEAF_LAST - OWN_LEAF_BASE;
 }
 
-/* Fills the four registers for a leaf of the block. Context: exit path of the VP vp_index. */
-void own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
-                     uint32_t vp_index, struct cpuid_regs *out);
+/* The four registers for a leaf of the block. Context: exit path of the VP vp_index. By value: they
+ * come back in two registers. */
+struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
+                                  uint32_t vp_index);
 
 #endif

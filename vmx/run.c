@@ -52,7 +52,7 @@ static void carry_out_init(struct vcpu *vcpu)
     atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
     vcpu->vmx->icr_high = 0;
     vcpu->vmx->is_pmi_armed = false;
-    vcpu->vmx->is_nmi_pending = false;
+    vcpu->vmx->attention.has_nmi = false;
     vcpu->vmx->is_triple_fault = false;
     guest_state_init(vcpu->partition, vcpu);
     inv_vpid_all(vcpu->partition, vcpu);
@@ -77,7 +77,7 @@ static void serve_signals(struct lp *lp, struct vcpu *vcpu)
             guest_state_start(vector);
             break;
         case SIGNAL_ACTION_NMI:
-            vcpu->vmx->is_nmi_pending = true;
+            vcpu->vmx->attention.has_nmi = true;
             break;
         case SIGNAL_ACTION_NONE:
             if (!signal_is_waiting(&vcpu->signals)) {
@@ -89,16 +89,17 @@ static void serve_signals(struct lp *lp, struct vcpu *vcpu)
     }
 }
 
+/* An event that was being delivered goes first, or it would be lost: the machine check comes with the
+ * exit after that. */
 static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
 {
-    if ((vcpu->vmx->event.information & INTERRUPTION_VALID) != 0) {
-        /* An event that was being delivered goes first, or it would be lost; the machine check comes
-         * with the next exit (restart stays clear, or the entry would never be made). */
-        return;
-    }
     lp->machine_check_pending = false;
-    stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
-    inject_exception(vcpu, EXCEPTION_MC, 0);
+    vcpu->vmx->attention.has_machine_check =
+        (vcpu->vmx->event.information & INTERRUPTION_VALID) != 0;
+    if (!vcpu->vmx->attention.has_machine_check) {
+        stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
+        inject_exception(vcpu, EXCEPTION_MC, 0);
+    }
 }
 
 /* NMIs that arrived in root mode, or ended guest mode. */
@@ -129,10 +130,10 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
     if (lp->nmi_arrived) {
         serve_nmis(lp, vcpu);
     }
-    if (lp->machine_check_pending) {
+    if (lp->machine_check_pending || vcpu->vmx->attention.has_machine_check) {
         serve_machine_check(lp, vcpu);
     }
-    if (vcpu->vmx->is_nmi_pending) {
+    if (vcpu->vmx->attention.has_nmi) {
         nmi_deliver(vcpu);
     }
     inject_commit(vcpu);
@@ -144,38 +145,42 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
     const struct vmx_state *vmx = vcpu->vmx;
 
-    return (lp->restart | lp->nmi_arrived | lp->machine_check_pending |
-            atomic_load_explicit(&vcpu->signals, memory_order_acquire) | vmx->event.information |
-            vmx->is_nmi_pending) != 0;
+    return (lp->restart | atomic_load_explicit(&vcpu->signals, memory_order_acquire) |
+            vmx->event.information | vmx->attention.any) != 0;
 }
 
-/*
- * Makes run_seq odd and checks once more for what a sender posts before it reads run_seq. With work
- * to do run_seq is made even again, since the sender waits for just that.
- */
-static bool publish(struct lp *lp, struct vcpu *vcpu)
+/* The EPT has changed since this LP last invalidated: run_seq is made even again, since the sender
+ * waits for just that, and the entry begins anew. */
+__attribute__((noinline)) static void follow_ept(struct lp *lp, struct vcpu *vcpu,
+                                                 uint64_t generation)
 {
-    struct partition *partition = vcpu->partition;
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+    inv_ept(vcpu->partition, vcpu);
+    /* Release: after the invalidation; read by reports. */
+    atomic_store_explicit(&lp->shared.ept_generation_seen, generation, memory_order_release);
+}
+
+/* Makes run_seq odd and checks once more for what a sender posts before it reads run_seq. Returns
+ * whether the entry may be made. */
+static inline bool publish(struct lp *lp, struct vcpu *vcpu)
+{
     uint64_t generation;
 
     /* Sequentially consistent: store, then load; pairs with the same in kick_all_for_ept. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-    generation = atomic_load_explicit(&partition->ept_generation, memory_order_seq_cst);
+    generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
     if (__builtin_expect(generation == atomic_load_explicit(&lp->shared.ept_generation_seen,
                                                             memory_order_relaxed),
                          1)) {
         return true;
     }
-    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-    inv_ept(partition, vcpu);
-    /* Release: after the invalidation; read by reports. */
-    atomic_store_explicit(&lp->shared.ept_generation_seen, generation, memory_order_release);
+    follow_ept(lp, vcpu, generation);
     return false;
 }
 
-/* In this state kicks have no effect, so it counts as root mode: run_seq is even inside, and odd for
- * the moment from the exit to the second increment. */
-__attribute__((noinline)) static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
+/* In the activity state wait-for-SIPI kicks have no effect, so it counts as root mode: run_seq is even
+ * inside, and odd for the moment from the exit to the second increment. */
+static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 {
     enum entry_outcome outcome;
 
@@ -185,15 +190,23 @@ __attribute__((noinline)) static enum entry_outcome enter_waiting_in_hardware(st
     return outcome;
 }
 
-static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
+/* The way with something to do. */
+__attribute__((noinline)) static enum entry_outcome enter_after_service(struct lp *lp,
+                                                                        struct vcpu *vcpu)
 {
     do {
-        if (__builtin_expect(is_owed(lp, vcpu), 0)) {
-            serve(lp, vcpu);
-        }
-    } while (__builtin_expect(!publish(lp, vcpu), 0));
-    if (__builtin_expect(vcpu->vmx->is_waiting_in_hardware, 0)) {
+        serve(lp, vcpu);
+    } while (!publish(lp, vcpu));
+    if (vcpu->vmx->attention.is_waiting_in_hardware) {
         return enter_waiting_in_hardware(lp);
+    }
+    return vmx_enter_guest(lp);
+}
+
+static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
+{
+    if (__builtin_expect(is_owed(lp, vcpu), 0) || __builtin_expect(!publish(lp, vcpu), 0)) {
+        return enter_after_service(lp, vcpu);
     }
     return vmx_enter_guest(lp);
 }
@@ -224,23 +237,18 @@ __attribute__((noinline)) static void apply(struct lp *lp, struct vcpu *vcpu,
 static inline void handle_exit(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t reason = vmcs_read32(VMCS_EXIT_REASON);
-    const struct exit_handler *handler = exit_handler_of(reason);
+    exit_function *handle = exit_handler_of(reason);
     enum exit_action action;
 
-    /* What was to be injected has been, unless the entry failed. */
-    vcpu->vmx->event.information = 0;
-    stats_count_exit(&vcpu->stats, reason & 0xFFFF);
-    if (__builtin_expect(handler == NULL, 0)) {
+    if (__builtin_expect(handle == NULL, 0)) {
         stop_guest(lp, vcpu,
                    (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? "a VM entry failed"
                                                          : "an exit that is not handled");
     }
-    if (handler->may_interrupt_delivery) {
-        inject_keep_interrupted_event(vcpu);
-    }
-    action = handler->handle(lp, vcpu);
+    stats_count_exit(&vcpu->stats, reason);
+    action = handle(lp, vcpu);
     if (__builtin_expect(action == EXIT_ACTION_ADVANCE, 1)) {
-        inject_advance_rip(vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
+        inject_advance_rip(vmcs_read_raw(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
         return;
     }
     apply(lp, vcpu, action);
@@ -252,6 +260,7 @@ static void handle_failed_entry(struct lp *lp, struct vcpu *vcpu, enum entry_out
 
     if (outcome == ENTRY_RETRY) {
         stats_count(&vcpu->stats, STAT_ENTRY_RETRIES);
+        inject_take_back(vcpu);
         return;
     }
     if (outcome == ENTRY_FAIL_VALID) {

@@ -111,15 +111,15 @@ MUST_CHECK static inline bool vmx_write_failed(uint64_t encoding, uint64_t value
     return is_failed;
 }
 
-/* Calls the VM-entry code (entry.asm), which keeps RSP and RBP only: the compiler saves what it still
- * needs, and nothing is saved twice. Returns RAX. */
-static inline uint64_t vmx_call_entry(void (*entry)(void), void *argument)
+/* Calls vmx_enter (entry.asm), which keeps RSP and RBP only: the compiler saves what it still needs,
+ * and nothing is saved twice. Returns RAX, an enum entry_outcome. */
+static inline uint64_t vmx_call_entry(void *lp)
 {
     uint64_t outcome;
 
-    __asm__ volatile("call *%[entry]"
-                     : "=a"(outcome), "+D"(argument)
-                     : [entry] "r"(entry)
+    __asm__ volatile("call vmx_enter"
+                     : "=a"(outcome), "+D"(lp)
+                     :
                      : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
                        "r15", "memory", "cc");
     return outcome;

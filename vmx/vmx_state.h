@@ -20,19 +20,29 @@ struct pending_event {
     uint32_t instruction_length;
 };
 
+/* What keeps an entry from its shortest way; looked at as one word there. */
+union attention {
+    struct {
+        bool has_nmi;           /* to be injected as soon as the guest takes NMIs */
+        bool has_machine_check; /* to be injected after the event that goes first */
+        /* Activity state wait-for-SIPI: INIT came from hardware while not all LPs were virtualised.
+         * Read by other LPs that send a SIPI. */
+        _Atomic bool is_waiting_in_hardware;
+    };
+    uint32_t any;
+};
+
 struct vmx_state {
     hpa_t vmcs;
     uint64_t eptp;
     uint16_t vpid;
 
-    struct pending_event event;
-    bool is_triple_fault;        /* an exception could not be delivered: the guest shuts down */
-    bool is_nmi_pending;         /* to be injected as soon as the guest takes NMIs */
-    bool is_nmi_window_open;     /* NMI-window exiting is on */
-    bool is_waiting_in_hardware; /* activity state wait-for-SIPI: INIT came from hardware while not
-                                    all LPs were virtualised */
-    bool is_pmi_armed;           /* the guest unmasked its LVT PMI register last */
-    bool is_pmi_reported;        /* that it has fired since was told to the guest */
+    struct pending_event event; /* not in the VMCS yet */
+    union attention attention;
+    bool is_triple_fault;    /* an exception could not be delivered: the guest shuts down */
+    bool is_nmi_window_open; /* NMI-window exiting is on */
+    bool is_pmi_armed;       /* the guest unmasked its LVT PMI register last */
+    bool is_pmi_reported;    /* that it has fired since was told to the guest */
     bool is_port61_reported;
 
     uint64_t apic_base;   /* as the guest reads it */

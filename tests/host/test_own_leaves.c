@@ -37,7 +37,7 @@ static void assert_leaf(uint32_t leaf, uint32_t subleaf, struct cpuid_regs want)
 {
     struct cpuid_regs regs = {9, 9, 9, 9};
 
-    own_leaves_read(&own, leaf, subleaf, 3, &regs);
+    regs = own_leaves_read(&own, leaf, subleaf, 3);
     assert_int_equal(regs.eax, want.eax);
     assert_int_equal(regs.ebx, want.ebx);
     assert_int_equal(regs.ecx, want.ecx);
@@ -50,7 +50,7 @@ static void the_block_is_named(void **state)
     char text[13] = {0};
 
     (void)state;
-    own_leaves_read(&own, 0x40000100, 0, 0, &regs);
+    regs = own_leaves_read(&own, 0x40000100, 0, 0);
     assert_int_equal(regs.eax, 0x40000102);
     memcpy(text, &regs.ebx, 4);
     memcpy(text + 4, &regs.ecx, 4);
@@ -58,7 +58,7 @@ static void the_block_is_named(void **state)
     assert_string_equal(text, "SluiceSluice");
     assert_leaf(0x40000101, 0, (struct cpuid_regs){0x00010203, 1, VPS, 3});
     assert_leaf(0x40000101, 0x1F, (struct cpuid_regs){0x00010203, 1, VPS, 3});
-    own_leaves_read(&own, 0x40000100, 0xFFFFFFFF, 0, &regs);
+    regs = own_leaves_read(&own, 0x40000100, 0xFFFFFFFF, 0);
     assert_int_equal(regs.eax, 0x40000102);
 }
 
