@@ -18,7 +18,8 @@ COMMON_KEYS = {'sets', 'kind', 'host', 'cpus', 'model', 'mem', 'timeout', 'repea
 EXPECT_KEYS = {'com1', 'com2', 'absent'}
 KEYS = {
     'linux': COMMON_KEYS | {'slower'},
-    'guest': COMMON_KEYS | EXPECT_KEYS | {'boot', 'options', 'config', 'end', 'stop', 'errors'},
+    'guest': COMMON_KEYS | EXPECT_KEYS | {'boot', 'options', 'config', 'end', 'stop', 'errors',
+                                            'table', 'most'},
     'steps': COMMON_KEYS | {'base', 'files', 'end', 'stop'},
 }
 STEP_KEYS = EXPECT_KEYS | {'image', 'options', 'config', 'lockvmx', 'freemem', 'returned',

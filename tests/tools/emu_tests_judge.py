@@ -112,8 +112,24 @@ def judge_guest(stanza, result, bare):
         problems += [] if stanza.get('stop') else done_problems(com1, verdicts)
     if not bare:
         problems += expectation_problems(stanza, com1, com2)
-        problems += missing_patterns([BANNER, TABLE], com2, 'COM2')
+        problems += missing_patterns([BANNER] + ([] if stanza.get('table') else [TABLE]), com2,
+                                     'COM2')
+        verdicts += limit_verdicts(stanza, com1)
     return verdicts + [fail_or_pass(f'{stanza.name}/run', problems, speed_note(result))]
+
+
+def limit_verdicts(stanza, lines):
+    """Return a verdict for each measurement that has a limit."""
+    verdicts = []
+    for name, field, limit in (line.split() for line in stanza.lines('most')):
+        found = [re.search(rf'^MEASURE {name} .*\b{field}=(\d+)', text) for text in lines]
+        values = [int(match.group(1)) for match in found if match]
+        problems = [f'{value}, limit {limit}' for value in values if value > int(limit)]
+        if not values:
+            problems = ['not measured']
+        verdicts.append(fail_or_pass(f'{stanza.name}/{name}', problems,
+                                     f'{values[0] if values else ""} of at most {limit}'))
+    return verdicts
 
 
 def speed_note(result):

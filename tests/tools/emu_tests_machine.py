@@ -11,6 +11,9 @@ import mkimage
 import rig
 
 BOOTED = r'^LAUNCH lps='
+# Bochs' own word for it, at another time than power on. Firmware does not come up again after every
+# kind of reset there, so the launcher's second start is not what is waited for.
+BOCHS_RESET = r'^(?!0+i)\d+i\[SYS *\] bx_pc_system_c::Reset\((HARDWARE|SOFTWARE)\) called'
 GUEST_DONE = r'^GUEST DONE passed=(\d+) failed=(\d+)'
 # The last line of a guest, GUEST END where the test itself ends the machine.
 GUEST_LAST = r'^GUEST (DONE passed=\d+ failed=\d+|END )'
@@ -25,11 +28,17 @@ class Run(rig.Run):
     def __init__(self, machine, workdir, limits, final, stop):
         super().__init__(machine, workdir, rig.Show(False), limits, (final, None, BOOTED))
         self.boots = 0
+        self.is_reset = False
+        if machine.verbose:
+            self.followers.append(rig.Follower(os.path.join(workdir, 'bochs.log'), 'bochs'))
         self.stop = stop
         self.stop_at = None
 
     def note(self, line):
         """Count starts of the launcher, and look for the line that ends the run."""
+        if line.source == 'bochs':
+            self.is_reset = self.is_reset or re.search(BOCHS_RESET, line.text) is not None
+            return
         super().note(line)
         if line.source == 'com1' and re.search(BOOTED, line.text):
             self.boots += 1
@@ -38,7 +47,7 @@ class Run(rig.Run):
 
     def verdict(self, elapsed, ended):
         """Return the reason to stop now, or None."""
-        if self.boots > 1:
+        if self.boots > 1 or self.is_reset:
             return RESET
         if self.stop_at is not None and elapsed - self.stop_at > SETTLE_SECONDS:
             return rig.STOPPED
@@ -48,7 +57,8 @@ class Run(rig.Run):
 def machine_of(stanza):
     """Return the machine that a stanza asks for."""
     return rig.Machine(host=stanza.get('host', 'bochs'), cpus=stanza.get('cpus', '4'),
-                       model=stanza.get('model'), mem=stanza.number('mem', 512))
+                       model=stanza.get('model'), mem=stanza.number('mem', 512),
+                       verbose=stanza.get('end') == 'reset')
 
 
 def image_files(stanza, bare):
