@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/cpu.h"
 #include "core/cr_bits.h"
 #include "core/gva_section.h"
+#include "core/msr.h"
+#include "mm/guest_access.h"
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"
+#include "vmx/inject.h"
 #include "vmx/platform.h"
 #include "vmx/vmcs.h"
 
@@ -11,6 +15,9 @@
 
 #define STRING_ADDRESS_SIZE_SHIFT 7u
 #define STRING_ADDRESS_SIZE_MASK  7u
+#define ELEMENT_BYTES_MAX         4u
+
+#define RFLAGS_AC BIT64(18)
 
 static uint64_t merge(uint64_t old, uint64_t value, uint8_t bytes)
 {
@@ -42,36 +49,116 @@ static uint64_t step_register(uint64_t value, int64_t step, uint8_t bytes)
     return bytes == 2 ? (value & ~0xFFFFull) | next : next;
 }
 
-/* Moves one element between the port and memory. False: the memory cannot be reached from here. */
-static bool move_element(struct lp *lp, struct vcpu *vcpu, const struct io_access *io)
+/* The memory operand of a string instruction: it may cross a page. */
+struct operand {
+    volatile uint8_t *at[ELEMENT_BYTES_MAX];
+    uint64_t linear; /* of the byte that was translated last */
+    uint32_t error_code;
+};
+
+/* Addresses that code outside 64-bit mode forms have 32 bits. */
+static uint64_t linear_mask(void)
 {
-    const struct guest_memory *memory = &vcpu->partition->memory;
-    gva_t address = gva(vmcs_read(VMCS_GUEST_LINEAR_ADDRESS));
-    uint32_t value = io->is_in ? platform_guest_in(lp, vcpu, io->port, io->bytes) : 0;
+    bool is_64_bit = (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0 &&
+                     (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
+
+    return is_64_bit ? UINT64_MAX : UINT32_MAX;
+}
+
+/* Finds every byte of an element, one walk a page. Between gva_begin and gva_end. */
+static enum guest_access_status find_operand(const struct partition *partition,
+                                             const struct io_access *io, struct operand *operand)
+{
+    struct guest_access access = {
+        .is_write = io->is_in,
+        .is_user = (vmcs_read32(VMCS_GUEST_SS_ACCESS_RIGHTS) & ACCESS_RIGHTS_DPL_MASK) ==
+                   ACCESS_RIGHTS_DPL_MASK,
+        .has_ac = (vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_AC) != 0,
+        .physical_address_bits = partition->controls.physical_address_bits,
+    };
+    uint64_t first = vmcs_read(VMCS_GUEST_LINEAR_ADDRESS);
+    uint64_t mask = linear_mask();
     struct guest_paging paging;
-    volatile uint8_t *at = NULL;
-    gpa_t physical;
+    gpa_t physical = gpa(0);
 
     guest_state_paging(&paging);
-    gva_begin(lp);
-    if (guest_walk(memory, &paging, address, &physical)) {
-        at = guest_memory_at(memory, physical, io->bytes);
+    for (uint8_t i = 0; i < io->bytes; i++) {
+        operand->linear = (first + i) & mask;
+        physical.value++;
+        if (i == 0 || is_aligned(operand->linear, PAGE_BYTES)) {
+            enum guest_access_status status =
+                guest_walk_access(&partition->memory, &paging, gva(operand->linear), &access,
+                                  &physical, &operand->error_code);
+
+            if (status != GUEST_ACCESS_OK) {
+                return status;
+            }
+        }
+        operand->at[i] = guest_memory_at(&partition->memory, physical, 1);
+        if (operand->at[i] == NULL) {
+            return GUEST_ACCESS_NOT_RAM;
+        }
     }
-    for (uint8_t i = 0; at != NULL && i < io->bytes; i++) {
-        if (io->is_in) {
-            at[i] = (uint8_t)(value >> (i * 8));
-        } else {
-            value |= (uint32_t)at[i] << (i * 8);
+    return GUEST_ACCESS_OK;
+}
+
+/* INS: the device is read when it is certain that the store will succeed, in the same section. */
+static enum guest_access_status move_in(struct lp *lp, struct vcpu *vcpu,
+                                        const struct io_access *io, struct operand *operand)
+{
+    enum guest_access_status status;
+    uint32_t value;
+
+    gva_begin(lp);
+    status = find_operand(vcpu->partition, io, operand);
+    if (status == GUEST_ACCESS_OK) {
+        value = platform_guest_in(lp, vcpu, io->port, io->bytes);
+        for (uint8_t i = 0; i < io->bytes; i++) {
+            *operand->at[i] = (uint8_t)(value >> (i * 8));
         }
     }
     gva_end(lp);
-    if (at == NULL) {
-        return false;
+    return status;
+}
+
+static enum guest_access_status move_out(struct lp *lp, struct vcpu *vcpu,
+                                         const struct io_access *io, struct operand *operand)
+{
+    enum guest_access_status status;
+    uint32_t value = 0;
+
+    gva_begin(lp);
+    status = find_operand(vcpu->partition, io, operand);
+    for (uint8_t i = 0; status == GUEST_ACCESS_OK && i < io->bytes; i++) {
+        value |= (uint32_t)*operand->at[i] << (i * 8);
     }
-    if (!io->is_in) {
+    gva_end(lp);
+    if (status == GUEST_ACCESS_OK) {
         platform_guest_out(lp, vcpu, io->port, io->bytes, value);
     }
-    return true;
+    return status;
+}
+
+/* Moves one element between the port and memory. ADVANCE: it is done. */
+static enum exit_action move_element(struct lp *lp, struct vcpu *vcpu, const struct io_access *io)
+{
+    struct operand operand;
+
+    switch (io->is_in ? move_in(lp, vcpu, io, &operand) : move_out(lp, vcpu, io, &operand)) {
+    case GUEST_ACCESS_OK:
+        return EXIT_ACTION_ADVANCE;
+    case GUEST_ACCESS_PAGE_FAULT:
+        cpu_write_cr2(operand.linear);
+        inject_exception(vcpu, EXCEPTION_PF, operand.error_code);
+        return EXIT_ACTION_RESUME;
+    case GUEST_ACCESS_NOT_CANONICAL:
+        return EXIT_ACTION_GP;
+    case GUEST_ACCESS_CHANGED:
+        return EXIT_ACTION_RESUME;
+    case GUEST_ACCESS_NOT_RAM:
+        break;
+    }
+    return EXIT_ACTION_STOP;
 }
 
 /* One element an exit; RIP moves on with the last, so that interrupts get in between. */
@@ -81,12 +168,14 @@ static enum exit_action string_io(struct lp *lp, struct vcpu *vcpu, const struct
     enum gpr pointer = io->is_in ? GPR_RDI : GPR_RSI;
     bool is_down = (vmcs_read(VMCS_GUEST_RFLAGS) & RFLAGS_DF) != 0;
     int64_t step = is_down ? -(int64_t)io->bytes : io->bytes;
+    enum exit_action action;
 
     if (io->is_rep && cut(vcpu->gpr[GPR_RCX], width) == 0) {
         return EXIT_ACTION_ADVANCE;
     }
-    if (!move_element(lp, vcpu, io)) {
-        return EXIT_ACTION_STOP;
+    action = move_element(lp, vcpu, io);
+    if (action != EXIT_ACTION_ADVANCE) {
+        return action;
     }
     vcpu->gpr[pointer] = step_register(vcpu->gpr[pointer], step, width);
     if (!io->is_rep) {
