@@ -9,8 +9,8 @@
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *system);
 
-/* The log begins at the default port, so that errors of the configuration are seen there, and moves
- * when the configuration names another. */
+/* At the port that the configuration names; when it is refused, at the one that it had named before
+ * the error, or the default. */
 static void open_log(struct startup *startup)
 {
     const struct boot_config *config = &startup->config;
@@ -66,12 +66,14 @@ static EFI_STATUS prepare(struct startup *startup)
         startup_unload_next(startup);
         startup_free_machine(startup);
     }
+    startup_free_surveys(startup);
     return status;
 }
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *system)
 {
     static struct startup startup;
+    EFI_STATUS config_status;
     EFI_STATUS status;
 
     startup.image = image;
@@ -79,16 +81,18 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *system)
     startup.services = system->BootServices;
     startup.tsc_at_start = cpu_read_tsc();
     efi_console_init(system);
-    status = startup_read_config(&startup);
-    if (EFI_ERROR(status)) {
-        return status;
-    }
+    config_status = startup_read_config(&startup);
     open_log(&startup);
     status = find_processors(&startup);
     if (EFI_ERROR(status)) {
         return status;
     }
     say_banner(&startup);
+    startup_say_config(&startup);
+    if (EFI_ERROR(config_status)) {
+        return config_status;
+    }
+    startup_describe_config(&startup);
     status = prepare(&startup);
     if (EFI_ERROR(status)) {
         return status;

@@ -24,7 +24,8 @@ struct efi_mp {
 MUST_CHECK EFI_STATUS efi_mp_open(struct efi_mp *mp, EFI_BOOT_SERVICES *services,
                                   struct boot_lp *lps);
 
-/* Runs function on one processor and waits for it, 10 s at most (EFI_TIMEOUT). */
+/* Runs function on one processor and waits for it, 10 s at most. EFI_TIMEOUT: it may still run, and
+ * argument be used, though firmware resets the processor then. Any other error: it did not run. */
 MUST_CHECK EFI_STATUS efi_mp_run(const struct efi_mp *mp, UINTN index, efi_mp_function function,
                                  void *argument);
 

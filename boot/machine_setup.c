@@ -4,6 +4,7 @@
 #include "boot/startup.h"
 #include "core/apic.h"
 #include "core/cpu.h"
+#include "core/cpuid_bits.h"
 #include "core/idt.h"
 #include "core/msr.h"
 #include "core/panic.h"
@@ -39,11 +40,18 @@ STATIC_ASSERT(sizeof(struct vmx_state) <= PAGE_BYTES);
 
 #define IO_BITMAP_PAGES   2u
 #define NMI_DOUBT_DIVISOR 50000u /* of the TSC frequency: 20 us */
-#define EXTENDED_PAGE1GB  BIT32(26)
 
 static uint64_t pages_of(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+/* 1 GiB pages in page tables, which is not the same as in the EPT. */
+static bool has_huge_pages(const struct startup *startup)
+{
+    const struct lp_survey *survey = &startup->surveys[startup->mp.boot_lp];
+
+    return (survey->features.leaf80000001_edx & CPUID_80000001_EDX_PAGE_1G) != 0;
 }
 
 static uint64_t resident_pages(const struct startup *startup)
@@ -58,7 +66,7 @@ static uint64_t resident_pages(const struct startup *startup)
     pages += (LP_PAGES + 1) * startup->mp.count; /* and a root of the EPT each */
     pages += IO_BITMAP_PAGES + 2 + pages_of(IDT_VECTORS * sizeof(struct idt_gate)) + 1;
     pages += ept_pages_needed(&caps, controls->physical_address_bits, startup->memory_top);
-    pages += host_pt_pages_needed(startup->memory_top, false, pages * PAGE_BYTES);
+    pages += host_pt_pages_needed(startup->memory_top, has_huge_pages(startup), pages * PAGE_BYTES);
     return pages;
 }
 
@@ -204,7 +212,7 @@ static enum status build_host_tables(struct startup *startup)
     struct host_pt tables;
     enum status status =
         host_pt_build(&tables, &partition->pool, &startup->surveys[startup->mp.boot_lp].mtrrs,
-                      startup->memory_top, false);
+                      startup->memory_top, has_huge_pages(startup));
 
     if (status == STATUS_OK) {
         status = resident_protect(&tables, startup->resident);
@@ -216,7 +224,9 @@ static enum status build_host_tables(struct startup *startup)
         status = host_pt_protect(&tables, APIC_PAGE, PAGE_BYTES, HOST_PT_DEVICE);
     }
     if (status == STATUS_OK) {
-        /* The one page of the firmware's copy that root mode may run, to go back (vmx/leave.c). */
+        /* The one page of the firmware's copy that root mode may run, to go back (vmx/leave.c). It
+         * stays executable, and a guest can write to it; but root mode never goes there once
+         * is_started is set, nor before that unless our own start-up code asks for it. */
         status = host_pt_protect(&tables, startup->machine->leave_entry, PAGE_BYTES,
                                  HOST_PT_READ_EXECUTE);
     }
@@ -361,7 +371,7 @@ EFI_STATUS startup_build_machine(struct startup *startup)
         return EFI_OUT_OF_RESOURCES;
     }
     efi_console_line(
-        LOG_INFO, "resident memory: %llx, %u KiB, of which %u KiB are left",
+        LOG_INFO, "resident memory: %llx, %u KiB, of which %u KiB are left for page tables",
         (unsigned long long)startup->resident,
         (unsigned int)(startup->resident_pages * PAGE_BYTES / 1024),
         (unsigned int)(page_pool_left(&startup->machine->partition->pool) * PAGE_BYTES / 1024));
@@ -370,7 +380,7 @@ EFI_STATUS startup_build_machine(struct startup *startup)
 
 void startup_free_machine(struct startup *startup)
 {
-    if (startup->resident == 0) {
+    if (startup->resident == 0 || startup->is_pinned) {
         return;
     }
     if (startup->machine != NULL) {

@@ -4,6 +4,7 @@
 #include "boot/startup.h"
 #include "core/cpu.h"
 #include "core/string.h"
+#include "mm/host_pt.h"
 
 #define PM_TIMER_HZ             3579545ull
 #define CALIBRATION_DIVISOR     100u /* a hundredth of a second */
@@ -24,7 +25,7 @@ static const void *map_memory(void *context, uint64_t address, uint64_t bytes)
 {
     const struct startup *startup = context;
 
-    if (address == 0 || bytes > startup->memory_top || address > startup->memory_top - bytes) {
+    if (address == 0 || bytes > startup->map_top || address > startup->map_top - bytes) {
         return NULL;
     }
     return (const void *)(uintptr_t)address;
@@ -144,30 +145,58 @@ static const EFI_MEMORY_DESCRIPTOR *next_descriptor(const char *map, UINTN bytes
     return found;
 }
 
-static EFI_STATUS take_map(struct startup *startup, const char *map, UINTN bytes, UINTN step)
+static uint64_t later(uint64_t a, uint64_t b)
 {
-    const EFI_MEMORY_DESCRIPTOR *entry = next_descriptor(map, bytes, step, 0);
+    return a > b ? a : b;
+}
 
-    startup->memory_top = FOUR_GIB;
-    while (entry != NULL) {
-        uint64_t end = entry->PhysicalStart + entry->NumberOfPages * PAGE_BYTES;
+/* Root mode uses RAM and a few device pages below 4 GiB; only that is in our page tables. Devices may
+ * lie far above it: the guest reaches them by the EPT, which is filled in there on demand. */
+static EFI_STATUS take_descriptor(struct startup *startup, const EFI_MEMORY_DESCRIPTOR *entry)
+{
+    uint64_t bytes = entry->NumberOfPages * PAGE_BYTES;
+    uint64_t end = entry->PhysicalStart + bytes;
 
-        if (end > startup->memory_top) {
-            startup->memory_top = end;
-        }
-        if (is_ram(entry->Type) && !guest_memory_add(&startup->memory, gpa(entry->PhysicalStart),
-                                                     entry->NumberOfPages * PAGE_BYTES)) {
-            efi_console_line(LOG_ERROR, "the memory map has more than %u separate parts",
-                             GUEST_MEMORY_RANGES_MAX);
-            return EFI_UNSUPPORTED;
-        }
-        entry = next_descriptor(map, bytes, step, entry->PhysicalStart + 1);
+    if (entry->NumberOfPages > EPT_LIMIT / PAGE_BYTES || entry->PhysicalStart > EPT_LIMIT ||
+        end > EPT_LIMIT) {
+        efi_console_line(LOG_ERROR,
+                         "the memory map reaches above 2^48 (%llx), which needs 5-level "
+                         "EPT",
+                         (unsigned long long)entry->PhysicalStart);
+        return EFI_UNSUPPORTED;
     }
-    if (startup->memory_top > EPT_LIMIT) {
-        efi_console_line(LOG_ERROR, "the memory map reaches above 2^48, which needs 5-level EPT");
+    startup->map_top = later(startup->map_top, end);
+    if (!is_ram(entry->Type)) {
+        return EFI_SUCCESS;
+    }
+    if (end > HOST_PT_LIMIT) {
+        efi_console_line(LOG_ERROR,
+                         "there is RAM above 2^47 (%llx), which 4-level page tables "
+                         "cannot map to itself",
+                         (unsigned long long)entry->PhysicalStart);
+        return EFI_UNSUPPORTED;
+    }
+    startup->memory_top = later(startup->memory_top, end);
+    if (!guest_memory_add(&startup->memory, gpa(entry->PhysicalStart), bytes)) {
+        efi_console_line(LOG_ERROR, "the memory map has more than %u separate parts",
+                         GUEST_MEMORY_RANGES_MAX);
         return EFI_UNSUPPORTED;
     }
     return EFI_SUCCESS;
+}
+
+static EFI_STATUS take_map(struct startup *startup, const char *map, UINTN bytes, UINTN step)
+{
+    const EFI_MEMORY_DESCRIPTOR *entry = next_descriptor(map, bytes, step, 0);
+    EFI_STATUS status = EFI_SUCCESS;
+
+    startup->memory_top = FOUR_GIB;
+    startup->map_top = FOUR_GIB;
+    while (entry != NULL && !EFI_ERROR(status)) {
+        status = take_descriptor(startup, entry);
+        entry = next_descriptor(map, bytes, step, entry->PhysicalStart + 1);
+    }
+    return status;
 }
 
 static EFI_STATUS read_memory_map(struct startup *startup)
@@ -281,13 +310,16 @@ EFI_STATUS startup_find_platform(struct startup *startup)
     if (EFI_ERROR(status)) {
         return status;
     }
+    startup_describe_memory(startup);
     status = read_acpi(startup);
     if (EFI_ERROR(status)) {
         return status;
     }
     calibrate_tsc(startup);
-    efi_console_line(LOG_INFO, "ACPI: %s%s%s, %s", startup->acpi.is_present ? "FADT" : "no FADT",
-                     startup->acpi.has_s5 ? ", S5" : "", startup->acpi.has_s3 ? ", S3" : "",
-                     startup->acpi.has_mcfg ? "MCFG" : "no MCFG");
+    efi_console_line(LOG_INFO, "ACPI: %s, %s, %s, %s%s",
+                     startup->acpi.is_present ? "FADT" : "no FADT",
+                     startup->acpi.has_s5 ? "S5" : "no S5", startup->acpi.has_s3 ? "S3" : "no S3",
+                     startup->acpi.has_mcfg ? "MCFG" : "no MCFG",
+                     startup->acpi.is_hardware_reduced ? ", hardware-reduced" : "");
     return EFI_SUCCESS;
 }

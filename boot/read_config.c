@@ -4,99 +4,120 @@
 #include "boot/efi_file.h"
 #include "boot/startup.h"
 #include "core/fmt.h"
+#include "core/string.h"
 
 #define CONFIG_FILE_LIMIT 65536u
-#define CONFIG_FILE_NAME  "\\sluice.cfg"
 
 static EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
 
-static EFI_STATUS refuse(const char *path, const struct config_error *error)
+/* Reads reading->path. EFI_NOT_FOUND: there is no such file. */
+static EFI_STATUS read_file(struct startup *startup)
 {
-    if (error->line == 0) {
-        efi_console_line(LOG_ERROR, "load options: %s", error->text);
-    } else {
-        efi_console_line(LOG_ERROR, "%s line %u: %s", path, error->line, error->text);
-    }
-    efi_console_line(LOG_ERROR, "nothing was changed");
-    return EFI_INVALID_PARAMETER;
-}
-
-static EFI_STATUS read_file(struct startup *startup, const char *path, bool *found)
-{
-    struct config_error error;
+    struct config_reading *reading = &startup->reading;
     char *text;
     UINTN bytes;
-    EFI_STATUS efi_status;
-    enum status status;
+    EFI_STATUS status = efi_file_read(startup->services, startup->device, reading->path,
+                                      CONFIG_FILE_LIMIT, &text, &bytes);
 
-    efi_status =
-        efi_file_read(startup->services, startup->device, path, CONFIG_FILE_LIMIT, &text, &bytes);
-    *found = efi_status != EFI_NOT_FOUND;
-    if (efi_status == EFI_NOT_FOUND) {
+    if (status == EFI_NOT_FOUND) {
+        return status;
+    }
+    if (EFI_ERROR(status)) {
+        reading->is_refused = true;
+        (void)fmt_print(reading->error.text, sizeof(reading->error.text), "cannot be read: %s",
+                        efi_status_name(status));
+        return status;
+    }
+    reading->is_refused = config_parse(text, bytes, &startup->config, &reading->error) != STATUS_OK;
+    startup->services->FreePool(text);
+    return reading->is_refused ? EFI_INVALID_PARAMETER : EFI_SUCCESS;
+}
+
+/* The file at the root of the image's volume, else that in the image's folder, else none. */
+static EFI_STATUS read_files(struct startup *startup, const EFI_LOADED_IMAGE *loaded)
+{
+    struct config_reading *reading = &startup->reading;
+    EFI_STATUS status;
+    UINTN length;
+
+    (void)fmt_print(reading->path, sizeof(reading->path), "%s", CONFIG_FILE_NAME);
+    status = read_file(startup);
+    if (status != EFI_NOT_FOUND) {
+        return status;
+    }
+    efi_file_image_folder(loaded->FilePath, reading->path, CONFIG_PATH_CHARS);
+    length = str_length(reading->path, CONFIG_PATH_CHARS);
+    if (length > 0) {
+        (void)fmt_print(reading->path + length, sizeof(reading->path) - length, "%s",
+                        CONFIG_FILE_NAME);
+        status = read_file(startup);
+    }
+    if (status == EFI_NOT_FOUND) {
+        reading->path[0] = '\0';
         return EFI_SUCCESS;
     }
-    if (EFI_ERROR(efi_status)) {
-        efi_console_line(LOG_ERROR, "%s cannot be read: %s", path, efi_status_name(efi_status));
-        return efi_status;
-    }
-    status = config_parse(text, bytes, &startup->config, &error);
-    startup->services->FreePool(text);
-    if (status != STATUS_OK) {
-        return refuse(path, &error);
-    }
-    efi_console_line(LOG_INFO, "configuration: %s", path);
-    return EFI_SUCCESS;
+    return status;
 }
 
 static EFI_STATUS read_load_options(struct startup *startup, const EFI_LOADED_IMAGE *loaded)
 {
-    struct config_error error;
+    struct config_reading *reading = &startup->reading;
     bool ignored = false;
 
     if (loaded->LoadOptionsSize == 0 || loaded->LoadOptions == NULL) {
         return EFI_SUCCESS;
     }
     if (config_parse_load_options(loaded->LoadOptions, loaded->LoadOptionsSize, &startup->config,
-                                  &error, &ignored) != STATUS_OK) {
-        return refuse("", &error);
+                                  &reading->error, &ignored) == STATUS_OK) {
+        return EFI_SUCCESS;
     }
-    return EFI_SUCCESS;
+    reading->is_refused = true;
+    reading->is_in_load_options = true;
+    return EFI_INVALID_PARAMETER;
 }
 
 EFI_STATUS startup_read_config(struct startup *startup)
 {
-    char path[CONFIG_PATH_CHARS + sizeof(CONFIG_FILE_NAME)] = "";
     EFI_LOADED_IMAGE *loaded;
     EFI_STATUS status;
-    bool found = false;
-    UINTN length;
 
     config_defaults(&startup->config);
     status =
         startup->services->HandleProtocol(startup->image, &loaded_image_guid, (void **)&loaded);
     if (EFI_ERROR(status)) {
+        startup->reading.is_refused = true;
+        startup->reading.is_in_load_options = true;
+        (void)fmt_print(startup->reading.error.text, sizeof(startup->reading.error.text),
+                        "the firmware does not give them: %s", efi_status_name(status));
         return status;
     }
     startup->device = loaded->DeviceHandle;
     if (startup->device != NULL) {
-        status = read_file(startup, CONFIG_FILE_NAME, &found);
-        if (EFI_ERROR(status)) {
-            return status;
-        }
-        efi_file_image_folder(loaded->FilePath, path, CONFIG_PATH_CHARS);
-        for (length = 0; path[length] != '\0'; length++) {
-        }
-        (void)fmt_print(path + length, sizeof(path) - length, "%s", CONFIG_FILE_NAME);
-        if (!found && length > 0) {
-            status = read_file(startup, path, &found);
-        }
-        if (EFI_ERROR(status)) {
-            return status;
-        }
+        status = read_files(startup, loaded);
     }
-    if (!found) {
-        efi_console_line(LOG_INFO, "configuration: there is no %s; the defaults hold",
-                         CONFIG_FILE_NAME);
+    return EFI_ERROR(status) ? status : read_load_options(startup, loaded);
+}
+
+void startup_say_config(const struct startup *startup)
+{
+    const struct config_reading *reading = &startup->reading;
+
+    if (!reading->is_refused) {
+        if (reading->path[0] == '\0') {
+            efi_console_line(LOG_INFO, "configuration: there is no %s; the defaults hold",
+                             CONFIG_FILE_NAME);
+        } else {
+            efi_console_line(LOG_INFO, "configuration: %s", reading->path);
+        }
+        return;
     }
-    return read_load_options(startup, loaded);
+    if (reading->is_in_load_options) {
+        efi_console_line(LOG_ERROR, "load options: %s", reading->error.text);
+    } else if (reading->error.line == 0) {
+        efi_console_line(LOG_ERROR, "%s %s", reading->path, reading->error.text);
+    } else {
+        efi_console_line(LOG_ERROR, "%s line %u: %s", reading->path, reading->error.line,
+                         reading->error.text);
+    }
+    efi_console_line(LOG_ERROR, "nothing was changed");
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/efi_console.h"
 #include "boot/startup.h"
+#include "core/apic.h"
 #include "core/cpu.h"
 #include "core/cpuid_bits.h"
+#include "core/fmt.h"
 #include "core/msr.h"
 #include "vmx/inject_fault.h"
 #include "vmx/vmx_on.h"
 
 #define UNRESTRICTED_GUEST_ALLOWED BIT64(39)
+#define MISC_WAIT_FOR_SIPI         BIT64(8)
 
 static void read_mtrrs(struct mtrr_state *mtrrs, const struct vmx_cpu_features *features)
 {
@@ -40,6 +43,7 @@ static void EFIAPI survey(void *argument)
     if ((out->features.leaf1_edx & CPUID_1_EDX_MCA) != 0) {
         out->mcg_cap = cpu_read_msr(MSR_IA32_MCG_CAP);
     }
+    vmx_read_tracing(&out->features, &out->tracing);
 }
 
 static EFI_STATUS survey_all(struct startup *startup)
@@ -54,6 +58,7 @@ static EFI_STATUS survey_all(struct startup *startup)
         startup->surveys[i] = (struct lp_survey){0};
         status = efi_mp_run(&startup->mp, i, survey, &startup->surveys[i]);
         if (EFI_ERROR(status)) {
+            startup->is_pinned = status == EFI_TIMEOUT;
             efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) does not run our code: %s",
                              (unsigned int)i, startup->lps[i].apic_id, efi_status_name(status));
             return status;
@@ -74,6 +79,55 @@ static void say_missing(const struct startup *startup, UINTN lp, const struct ca
     }
 }
 
+/* caps_choose, and what only a machine with several LPs needs: firmware may send INIT to one that is
+ * a guest already, which then has to wait in the hardware's state (vmx/exit_signal.c). */
+static bool choose(const struct startup *startup, const struct lp_survey *survey,
+                   struct vmx_controls *controls, struct caps_missing *missing)
+{
+    bool is_fit = caps_choose(&survey->msrs, &survey->features, controls, missing);
+
+    if ((survey->features.leaf1_ecx & CPUID_1_ECX_VMX) == 0 || startup->mp.count == 1 ||
+        (survey->msrs.misc & MISC_WAIT_FOR_SIPI) != 0) {
+        return is_fit;
+    }
+    if (missing->count < CAPS_MISSING_MAX) {
+        (void)fmt_print(missing->text[missing->count++], CAPS_MISSING_CHARS,
+                        "activity state wait-for-SIPI (IA32_VMX_MISC[8])");
+    }
+    return false;
+}
+
+/* Root mode and the guest's traps know the local APIC at its usual place only. */
+static bool has_usual_apic_base(const struct startup *startup, UINTN lp)
+{
+    uint64_t base = startup->surveys[lp].apic_base & ~(uint64_t)(PAGE_BYTES - 1);
+
+    if (base == APIC_PAGE) {
+        return true;
+    }
+    efi_console_line(LOG_ERROR,
+                     "LP%02u (APIC id %x): the firmware has moved the local APIC to "
+                     "%llx; it must be at %llx",
+                     (unsigned int)lp, startup->lps[lp].apic_id, (unsigned long long)base,
+                     (unsigned long long)APIC_PAGE);
+    return false;
+}
+
+static void say_tracing(const struct startup *startup, UINTN lp)
+{
+    const struct vmx_tracing *tracing = &startup->surveys[lp].tracing;
+
+    if (tracing->rtit_ctl != 0 || tracing->pebs_enable != 0) {
+        efi_console_line(LOG_WARNING,
+                         "LP%02u (APIC id %x): the firmware has left %s%s%s on; it is "
+                         "switched off",
+                         (unsigned int)lp, startup->lps[lp].apic_id,
+                         tracing->rtit_ctl != 0 ? "Processor Trace" : "",
+                         tracing->rtit_ctl != 0 && tracing->pebs_enable != 0 ? " and " : "",
+                         tracing->pebs_enable != 0 ? "PEBS" : "");
+    }
+}
+
 /* Returns whether this LP is fit. LPs that lack the same as the boot processor are not listed each. */
 static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
 {
@@ -84,7 +138,7 @@ static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
     const char *difference;
 
     if (lp == first) {
-        if (!caps_choose(&mine->msrs, &mine->features, &startup->controls, &missing)) {
+        if (!choose(startup, mine, &startup->controls, &missing)) {
             say_missing(startup, lp, &missing);
             return false;
         }
@@ -93,7 +147,7 @@ static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
     if (!caps_equal(&mine->msrs, &mine->features, &other->msrs, &other->features, &difference)) {
         efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) differs from LP%02u: %s", (unsigned int)lp,
                          startup->lps[lp].apic_id, (unsigned int)first, difference);
-        if (!caps_choose(&mine->msrs, &mine->features, &controls, &missing)) {
+        if (!choose(startup, mine, &controls, &missing)) {
             say_missing(startup, lp, &missing);
         }
         return false;
@@ -103,7 +157,7 @@ static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
             CAPS_FEATURE_CONTROL_LOCKED_OFF) {
         return true;
     }
-    (void)!caps_choose(&mine->msrs, &mine->features, &controls, &missing);
+    (void)choose(startup, mine, &controls, &missing);
     say_missing(startup, lp, &missing);
     return false;
 }
@@ -122,16 +176,23 @@ EFI_STATUS startup_check_requirements(struct startup *startup)
         if (i != first) {
             is_fit &= check_lp(startup, i, first);
         }
+        is_fit &= has_usual_apic_base(startup, i);
     }
     if (!is_fit) {
         efi_console_line(LOG_ERROR, "this machine cannot run Sluice; nothing was changed");
         return EFI_UNSUPPORTED;
     }
-    efi_console_line(
-        LOG_INFO, "VT-x: VMCS revision %x, %u physical address bits, EPT pages%s%s, INVVPID%s%s",
-        startup->controls.vmcs_revision, startup->controls.physical_address_bits,
-        startup->controls.ept_has_1g ? " 1G" : "", startup->controls.ept_has_2m ? " 2M 4K" : " 4K",
-        startup->controls.has_invvpid_single ? " single" : "",
-        startup->controls.has_invvpid_all ? " all" : "");
+    startup_describe_processors(startup);
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        say_tracing(startup, i);
+    }
     return EFI_SUCCESS;
+}
+
+void startup_free_surveys(struct startup *startup)
+{
+    if (startup->surveys != NULL && !startup->is_pinned) {
+        startup->services->FreePool(startup->surveys);
+        startup->surveys = NULL;
+    }
 }

@@ -4,11 +4,13 @@
 
 #include <efi.h>
 
+#include "boot/config.h"
 #include "boot/efi_mp.h"
 #include "core/boot_info.h"
 #include "core/machine.h"
 #include "mm/page_pool.h"
 #include "vmx/partition.h"
+#include "vmx/vmx_on.h"
 
 /*
  * The start-up, step by step; efi_main.c is the list. It lies in the firmware's memory: nothing of
@@ -23,7 +25,21 @@ struct lp_survey {
     struct mtrr_state mtrrs;
     uint64_t apic_base;
     uint64_t mcg_cap;
+    struct vmx_tracing tracing;
 };
+
+#define CONFIG_FILE_NAME "\\sluice.cfg"
+
+/* Where the configuration came from, and what is wrong with it: said once the log is open, since the
+ * configuration names its port. */
+struct config_reading {
+    char path[CONFIG_PATH_CHARS + sizeof(CONFIG_FILE_NAME)]; /* of the file; "": there is none */
+    bool is_refused;
+    bool is_in_load_options; /* what is refused */
+    struct config_error error;
+};
+
+struct entry_request; /* boot/virtualise.c */
 
 struct startup {
     EFI_HANDLE image;
@@ -31,14 +47,20 @@ struct startup {
     EFI_SYSTEM_TABLE *system;
     EFI_BOOT_SERVICES *services;
     struct boot_config config;
+    struct config_reading reading;
     struct efi_mp mp;
     struct boot_lp lps[BOOT_MAX_LPS];
-    struct lp_survey *surveys; /* by LP, from AllocatePool */
+    struct lp_survey *surveys;      /* by LP, from AllocatePool */
+    struct entry_request *requests; /* likewise */
+    /* An LP may still use our memory: it did not answer in time, or does not leave VMX operation.
+     * Nothing that it could reach is freed, ever. */
+    bool is_pinned;
     struct vmx_controls controls;
     struct boot_acpi acpi;
     EFI_PHYSICAL_ADDRESS rsdp; /* 0: none */
     struct guest_memory memory;
-    uint64_t memory_top; /* first address above everything in the memory map, at least 4 GiB */
+    uint64_t memory_top; /* first address above all RAM, at least 4 GiB */
+    uint64_t map_top;    /* first address above all that the memory map names, at least 4 GiB */
     uint64_t tsc_at_start;
     uint64_t tsc_hz;
     enum tsc_source tsc_source;
@@ -55,14 +77,23 @@ struct startup {
     char next_path[CONFIG_PATH_CHARS];
 };
 
-/* boot/read_config.c: \sluice.cfg and the load options. Says what is wrong and with which line. */
+/* boot/read_config.c: \sluice.cfg and the load options. After an error startup->config holds what was
+ * read before it, so that the message can go to the port that is named there. */
 EFI_STATUS startup_read_config(struct startup *startup);
+/* Says which file was read, or what is wrong and with which line. */
+void startup_say_config(const struct startup *startup);
+
+/* boot/describe.c: lines about what was detected and decided. */
+void startup_describe_config(const struct startup *startup);
+void startup_describe_memory(const struct startup *startup);
+void startup_describe_processors(const struct startup *startup);
 
 /* boot/platform_facts.c: ACPI, memory map, TSC frequency. */
 EFI_STATUS startup_find_platform(struct startup *startup);
 
 /* boot/requirements.c: every LP is asked; all that is missing is said. Changes nothing. */
 EFI_STATUS startup_check_requirements(struct startup *startup);
+void startup_free_surveys(struct startup *startup);
 
 /* boot/next_image.c */
 EFI_STATUS startup_load_next(struct startup *startup);
@@ -73,7 +104,8 @@ void startup_unload_next(struct startup *startup);
 EFI_STATUS startup_build_machine(struct startup *startup);
 void startup_free_machine(struct startup *startup);
 
-/* boot/virtualise.c: every LP becomes a guest, the boot processor last; or none. */
+/* boot/virtualise.c: every LP becomes a guest, the boot processor last; or none. When one cannot be
+ * brought back, startup->is_pinned is set. */
 EFI_STATUS startup_virtualise(struct startup *startup);
 
 #endif

@@ -17,14 +17,21 @@
 #include "vmx/vmx_on.h"
 #include "vmx/vmx_state.h"
 
+#define CR4_PGE                BIT64(7)
+#define TSS_LIMIT_AFTER_RESET  0xFFFFu
+#define ACCESS_RIGHTS_TSS_BUSY 0x8Bu /* 64-bit, present */
+
 /*
- * One processor's way into VMX non-root operation. It lies in the firmware's memory, since the guest
- * that comes out of virtualise() can see nothing of struct lp.
+ * One processor's way into VMX non-root operation, and back. It lies in the firmware's memory, since
+ * the guest that comes out of virtualise() can see nothing of struct lp; one for each LP, since an LP
+ * that did not answer in time might still write to it.
  */
 struct entry_request {
     const struct startup *startup;
     struct lp *lp;
+    const struct vmx_tracing *tracing; /* what the firmware had on */
     bool has_failed;
+    bool has_timed_out; /* set by the boot processor */
     char why[160];
 };
 
@@ -62,6 +69,18 @@ static bool is_spoilt(const struct entry_request *request, enum config_inject on
             inject_fault_is(&startup->config, on_boot_lp));
 }
 
+/* An LP that has left VMX operation before has a selector in TR that its GDT does not reach (leave.asm):
+ * that stands for none. VM entry wants a usable TSS. */
+static void replace_stale_task_register(void)
+{
+    if (cpu_load_access_rights(cpu_store_task_register()) == 0) {
+        vmcs_write16(VMCS_GUEST_TR_SELECTOR, 0);
+        vmcs_write(VMCS_GUEST_TR_BASE, 0);
+        vmcs_write32(VMCS_GUEST_TR_LIMIT, TSS_LIMIT_AFTER_RESET);
+        vmcs_write32(VMCS_GUEST_TR_ACCESS_RIGHTS, ACCESS_RIGHTS_TSS_BUSY);
+    }
+}
+
 static bool fill_vmcs(struct entry_request *request)
 {
     const struct startup *startup = request->startup;
@@ -77,6 +96,9 @@ static bool fill_vmcs(struct entry_request *request)
     vmcs_setup_controls(partition, request->lp->vcpu);
     vmcs_setup_host(request->lp, &environment);
     guest_state_capture(partition, request->lp->vcpu);
+    replace_stale_task_register();
+    /* As the firmware had it, not as VMX operation wants it. */
+    guest_state_write_cr0(partition, request->lp->firmware_cr0);
     if (vmcs_take_failure(&encoding)) {
         (void)fmt_print(request->why, sizeof(request->why), "VMWRITE of %s failed",
                         vmcs_field_name(encoding));
@@ -104,6 +126,18 @@ static void explain_launch(struct entry_request *request, enum entry_outcome out
     request->has_failed = true;
 }
 
+/* Root mode uses VPID 0, as the firmware did, and a VM exit does not flush: drops the firmware's
+ * translations, the global ones too. What is cached from here to the entry are a few pages that both
+ * page tables map to themselves. */
+static void flush_firmware_translations(void)
+{
+    uint64_t cr4 = cpu_read_cr4();
+
+    cpu_write_cr4(cr4 & ~CR4_PGE);
+    cpu_write_cr3(cpu_read_cr3());
+    cpu_write_cr4(cr4);
+}
+
 static void enter(struct entry_request *request)
 {
     struct lp *lp = request->lp;
@@ -115,6 +149,7 @@ static void enter(struct entry_request *request)
     atomic_store(&lp->shared.running, lp->vcpu);
     lp->is_virtualised = true;
     atomic_fetch_add(&machine->online, 1);
+    flush_firmware_translations();
     outcome = entry_launch_here(lp);
     if (outcome == ENTRY_EXITED) {
         return; /* as the guest: lp and machine are hidden now */
@@ -138,6 +173,7 @@ static void EFIAPI virtualise(void *argument)
     }
 
     cpu_disable_interrupts();
+    vmx_stop_tracing(request->tracing);
     take_apic_state(request->lp->vcpu);
     if (vmx_enable(request->lp, &controls, &why) != STATUS_OK) {
         fail(request, why);
@@ -146,19 +182,23 @@ static void EFIAPI virtualise(void *argument)
     } else {
         vmx_disable(request->lp);
     }
+    if (request->has_failed) {
+        vmx_restart_tracing(request->tracing);
+    }
     if (had_interrupts) {
         cpu_enable_interrupts();
     }
 }
 
-/* On an LP that is a guest already: back to what it was. */
+/* On an LP that is a guest already: back to what it was, if root mode can. */
 static void EFIAPI leave(void *argument)
 {
+    const struct entry_request *request = argument;
     bool had_interrupts = cpu_interrupts_are_on();
 
-    (void)argument;
     cpu_disable_interrupts();
     leave_request();
+    vmx_restart_tracing(request->tracing);
     if (had_interrupts) {
         cpu_enable_interrupts();
     }
@@ -166,74 +206,134 @@ static void EFIAPI leave(void *argument)
 
 static EFI_STATUS virtualise_one(struct startup *startup, UINTN index)
 {
-    /* Static, since an AP that did not answer in time might still write to it. */
-    static struct entry_request request;
-    EFI_STATUS status;
+    struct entry_request *request = &startup->requests[index];
+    EFI_STATUS status = efi_mp_run(&startup->mp, index, virtualise, request);
 
-    request = (struct entry_request){.startup = startup, .lp = startup->machine->lps[index]};
-    status = efi_mp_run(&startup->mp, index, virtualise, &request);
-    if (!EFI_ERROR(status) && request.has_failed) {
+    request->has_timed_out = status == EFI_TIMEOUT;
+    if (!EFI_ERROR(status) && request->has_failed) {
         status = EFI_DEVICE_ERROR;
     }
     if (EFI_ERROR(status)) {
         efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) cannot be virtualised: %s",
                          (unsigned int)index, startup->lps[index].apic_id,
-                         request.has_failed ? request.why : efi_status_name(status));
+                         request->has_failed ? request->why : efi_status_name(status));
     }
     return status;
 }
 
-static void undo(struct startup *startup, const bool *is_guest)
+/* Returns whether nothing of ours is in use on this LP any more. One that did not answer in time may
+ * have become a guest since, and may still become one. */
+static bool undo_one(struct startup *startup, UINTN index)
 {
-    unsigned int undone = 0;
+    struct entry_request *request = &startup->requests[index];
+    EFI_STATUS status;
 
-    for (UINTN i = 0; i < startup->mp.count; i++) {
-        EFI_STATUS status;
-
-        if (!is_guest[i]) {
-            continue;
-        }
-        status = efi_mp_run(&startup->mp, i, leave, NULL);
-        if (EFI_ERROR(status)) {
-            efi_console_line(LOG_ERROR, "LP%02u does not leave VMX operation: %s", (unsigned int)i,
-                             efi_status_name(status));
-            continue;
-        }
-        undone++;
+    if (!request->has_timed_out && !request->lp->is_in_vmx) {
+        return true;
     }
-    efi_console_line(LOG_ERROR,
-                     "%u LPs have left VMX operation again; all is as before, but "
-                     "IA32_FEATURE_CONTROL stays locked",
-                     undone);
+    status = efi_mp_run(&startup->mp, index, leave, request);
+    if (EFI_ERROR(status) || request->lp->is_in_vmx) {
+        efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) does not leave VMX operation: %s",
+                         (unsigned int)index, startup->lps[index].apic_id,
+                         EFI_ERROR(status) ? efi_status_name(status)
+                                           : "it goes on as a guest of Sluice");
+        return false;
+    }
+    return !request->has_timed_out;
 }
 
-EFI_STATUS startup_virtualise(struct startup *startup)
+static bool was_unlocked(const struct startup *startup)
 {
-    static bool is_guest[BOOT_MAX_LPS];
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        if (caps_feature_control_state(startup->surveys[i].msrs.feature_control) ==
+            CAPS_FEATURE_CONTROL_NEEDS_LOCK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void undo(struct startup *startup)
+{
+    unsigned int left = 0;
+
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        left += !undo_one(startup, i);
+    }
+    if (left == 0) {
+        efi_console_line(LOG_ERROR, "no LP is in VMX operation any more; all is as before%s",
+                         was_unlocked(startup) ? ", but IA32_FEATURE_CONTROL stays locked" : "");
+        return;
+    }
+    startup->is_pinned = true;
+    startup->machine->leave_entry = 0; /* this code goes away with the image */
+    efi_console_line(LOG_ERROR,
+                     "%u LPs may still use Sluice's memory (%llx, %u KiB): it is not given back; "
+                     "restart the machine",
+                     left, (unsigned long long)startup->resident,
+                     (unsigned int)(startup->resident_pages * PAGE_BYTES / 1024));
+}
+
+static EFI_STATUS make_requests(struct startup *startup)
+{
+    EFI_STATUS status = startup->services->AllocatePool(
+        EfiLoaderData, startup->mp.count * sizeof(struct entry_request),
+        (void **)&startup->requests);
+
+    if (EFI_ERROR(status)) {
+        startup->requests = NULL;
+        efi_console_line(LOG_ERROR, "there is too little memory for the start of the LPs");
+        return status;
+    }
+    for (UINTN i = 0; i < startup->mp.count; i++) {
+        startup->requests[i] = (struct entry_request){.startup = startup,
+                                                      .lp = startup->machine->lps[i],
+                                                      .tracing = &startup->surveys[i].tracing};
+    }
+    return EFI_SUCCESS;
+}
+
+static EFI_STATUS virtualise_all(struct startup *startup)
+{
     UINTN boot_lp = startup->mp.boot_lp;
     EFI_STATUS status = EFI_SUCCESS;
 
     for (UINTN i = 0; i < startup->mp.count && !EFI_ERROR(status); i++) {
         if (i != boot_lp) {
             status = virtualise_one(startup, i);
-            is_guest[i] = !EFI_ERROR(status);
-        }
-    }
-    if (!EFI_ERROR(status)) {
-        efi_console_line(LOG_INFO, "%u LPs run as guests; the boot processor follows",
-                         (unsigned int)startup->mp.count - 1);
-        log_drain();
-        /* Release: everything above is visible to an LP that sees it (vmx/exit_signal.c). */
-        atomic_store_explicit(&startup->machine->is_started, true, memory_order_release);
-        status = virtualise_one(startup, boot_lp);
-        if (EFI_ERROR(status)) {
-            atomic_store_explicit(&startup->machine->is_started, false, memory_order_release);
         }
     }
     if (EFI_ERROR(status)) {
-        undo(startup, is_guest);
         return status;
     }
-    efi_console_use_log(false);
-    return EFI_SUCCESS;
+    efi_console_line(LOG_INFO, "%u LPs run as guests; the boot processor follows",
+                     (unsigned int)startup->mp.count - 1);
+    log_drain();
+    /* Release: everything above is visible to an LP that sees it (vmx/exit_signal.c). */
+    atomic_store_explicit(&startup->machine->is_started, true, memory_order_release);
+    status = virtualise_one(startup, boot_lp);
+    if (EFI_ERROR(status)) {
+        atomic_store_explicit(&startup->machine->is_started, false, memory_order_release);
+    }
+    return status;
+}
+
+EFI_STATUS startup_virtualise(struct startup *startup)
+{
+    EFI_STATUS status = make_requests(startup);
+
+    if (EFI_ERROR(status)) {
+        return status;
+    }
+    status = virtualise_all(startup);
+    if (EFI_ERROR(status)) {
+        undo(startup);
+    } else {
+        efi_console_use_log(false);
+    }
+    if (!startup->is_pinned) {
+        startup->services->FreePool(startup->requests);
+        startup->requests = NULL;
+    }
+    return status;
 }

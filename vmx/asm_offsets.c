@@ -27,6 +27,7 @@ void asm_offsets(void)
     OFFSET(ENTRY_RETRY, ENTRY_RETRY);
     OFFSET(ENTRY_FAIL_INVALID, ENTRY_FAIL_INVALID);
     OFFSET(ENTRY_FAIL_VALID, ENTRY_FAIL_VALID);
+    OFFSET(ENTRY_FAIL_STATE, ENTRY_FAIL_STATE);
     OFFSET(LEAVE_GPR, offsetof(struct leave_frame, gpr));
     OFFSET(LEAVE_RIP, offsetof(struct leave_frame, rip));
     OFFSET(LEAVE_CS, offsetof(struct leave_frame, cs));
@@ -36,6 +37,7 @@ void asm_offsets(void)
     OFFSET(LEAVE_CR0, offsetof(struct leave_frame, cr0));
     OFFSET(LEAVE_CR3, offsetof(struct leave_frame, cr3));
     OFFSET(LEAVE_CR4, offsetof(struct leave_frame, cr4));
+    OFFSET(LEAVE_EFER, offsetof(struct leave_frame, efer));
     OFFSET(LEAVE_DS, offsetof(struct leave_frame, ds));
     OFFSET(LEAVE_ES, offsetof(struct leave_frame, es));
     OFFSET(LEAVE_FS, offsetof(struct leave_frame, fs));

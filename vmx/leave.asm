@@ -12,12 +12,17 @@ bits 64
 
 %define GPR(index) LEAVE_GPR + (index) * 8
 
+MSR_IA32_EFER equ 0xC0000080
 MSR_IA32_FS_BASE equ 0xC0000100
 MSR_IA32_GS_BASE equ 0xC0000101
 
+; A selector that no firmware's GDT reaches, of an available 64-bit TSS at 0 with limit FFFFh.
+NO_TASK_SELECTOR equ 0xFFE8
+NO_TASK_DESCRIPTOR equ 0x000089000000FFFF
+
 section .text align=4096
 
-%macro load_base 2
+%macro load_msr 2
     mov ecx, %1
     mov eax, [rdi + %2]
     mov edx, [rdi + %2 + 4]
@@ -29,10 +34,28 @@ global leave_to_firmware:function hidden
 leave_to_firmware:
     mov rax, [rdi + LEAVE_CR3]
     mov cr3, rax
+    load_msr MSR_IA32_EFER, LEAVE_EFER    ; not before: our page tables need NXE
     mov rax, [rdi + LEAVE_CR4]
     mov cr4, rax
     mov rax, [rdi + LEAVE_CR0]
     mov cr0, rax
+    cmp word [rdi + LEAVE_TR], 0
+    jne .has_task
+    ; The firmware had no task register, but a null selector cannot be loaded. Ours must not stay: EDK II
+    ; loads what it finds in TR again, if its own GDT is as long. It leaves this one alone.
+    push 0
+    mov rax, NO_TASK_DESCRIPTOR
+    push rax
+    lea rax, [rsp - NO_TASK_SELECTOR]
+    push 0
+    push 0
+    mov word [rsp], 0xFFFF
+    mov [rsp + 2], rax
+    lgdt [rsp]
+    mov eax, NO_TASK_SELECTOR
+    ltr ax
+    add rsp, 32
+.has_task:
     lgdt [rdi + LEAVE_GDTR]
     lidt [rdi + LEAVE_IDTR]
     mov eax, [rdi + LEAVE_DS]
@@ -48,8 +71,8 @@ leave_to_firmware:
     je .no_task
     ltr [rdi + LEAVE_TR]
 .no_task:
-    load_base MSR_IA32_FS_BASE, LEAVE_FS_BASE
-    load_base MSR_IA32_GS_BASE, LEAVE_GS_BASE
+    load_msr MSR_IA32_FS_BASE, LEAVE_FS_BASE
+    load_msr MSR_IA32_GS_BASE, LEAVE_GS_BASE
     push qword [rdi + LEAVE_SS]
     push qword [rdi + LEAVE_RSP]
     push qword [rdi + LEAVE_RFLAGS]

@@ -8,6 +8,7 @@
 #include "core/panic.h"
 #include "vmx/guest_state.h"
 #include "vmx/leave_frame.h"
+#include "vmx/partition.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_on.h"
 
@@ -15,9 +16,27 @@
 
 bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf)
 {
+    /* 5-level paging cannot be switched on again while paging is on. */
+    bool is_possible = lp->machine->leave_entry != 0 && (vmcs_read(VMCS_GUEST_CR4) & CR4_LA57) == 0;
+
     /* Acquire pairs with the release in boot/virtualise.c. */
-    return leaf == LEAVE_LEAF && subleaf == LEAVE_SUBLEAF &&
+    return leaf == LEAVE_LEAF && subleaf == LEAVE_SUBLEAF && is_possible &&
            !atomic_load_explicit(&lp->machine->is_started, memory_order_acquire);
+}
+
+/*
+ * CR0 and CR4 as the guest reads them, so that its own changes survive. What VMX operation alone had
+ * forced on is undone: the guest's view began with firmware_cr0 (boot/virtualise.c), and CR4 bits
+ * that are fixed to 1 go back to the firmware's.
+ */
+static void fill_control_registers(const struct lp *lp, struct leave_frame *frame)
+{
+    uint64_t forced = lp->vcpu->partition->controls.cr4_fixed0 | CR4_VMXE;
+
+    frame->cr0 = guest_state_read_cr0();
+    frame->cr3 = vmcs_read(VMCS_GUEST_CR3);
+    frame->cr4 = (guest_state_read_cr4() & ~forced) | (lp->firmware_cr4 & forced);
+    frame->efer = vmcs_read64(VMCS_GUEST_IA32_EFER);
 }
 
 static void fill_registers(const struct vcpu *vcpu, struct leave_frame *frame)
@@ -28,9 +47,6 @@ static void fill_registers(const struct vcpu *vcpu, struct leave_frame *frame)
     frame->rip = vmcs_read(VMCS_GUEST_RIP) + vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH);
     frame->rsp = vmcs_read(VMCS_GUEST_RSP);
     frame->rflags = vmcs_read(VMCS_GUEST_RFLAGS);
-    frame->cr0 = guest_state_read_cr0();
-    frame->cr3 = vmcs_read(VMCS_GUEST_CR3);
-    frame->cr4 = guest_state_read_cr4();
 }
 
 static void fill_segments(struct leave_frame *frame)
@@ -57,10 +73,9 @@ static void fill_segments(struct leave_frame *frame)
     }
 }
 
-/* The MSRs that VM exits have replaced. */
+/* The MSRs that VM exits have replaced, but for EFER: our page tables need NXE to the last. */
 static void restore_msrs(void)
 {
-    uint64_t efer = vmcs_read64(VMCS_GUEST_IA32_EFER);
     uint64_t pat = vmcs_read64(VMCS_GUEST_IA32_PAT);
     uint64_t debugctl = vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL);
 
@@ -69,7 +84,6 @@ static void restore_msrs(void)
     cpu_write_msr(MSR_IA32_SYSENTER_EIP, vmcs_read(VMCS_GUEST_IA32_SYSENTER_EIP));
     cpu_write_msr(MSR_IA32_PAT, pat);
     cpu_write_msr(MSR_IA32_DEBUGCTL, debugctl);
-    cpu_write_msr(MSR_IA32_EFER, efer);
     cpu_write_dr7(vmcs_read(VMCS_GUEST_DR7));
 }
 
@@ -80,10 +94,8 @@ NORETURN void leave_vmx(struct lp *lp)
     void (*go)(const struct leave_frame *);
 
     fill_registers(lp->vcpu, &frame);
+    fill_control_registers(lp, &frame);
     fill_segments(&frame);
-    if ((frame.cr4 & CR4_LA57) != 0) {
-        panic("LP%02u cannot go back: the firmware uses 5-level paging", lp->lp_id);
-    }
     restore_msrs();
     lp->is_virtualised = false;
     atomic_fetch_sub(&machine->online, 1);

@@ -17,7 +17,8 @@
 #define LEAVE_LEAF    0x4000FFFFu
 #define LEAVE_SUBLEAF 0x534C4C56u
 
-/* As the guest: asks root mode to go away. Returns when it has. */
+/* As the guest: asks root mode to go away. Returns when it has; or when it cannot, and then the LP
+ * still is in VMX operation (lp->is_in_vmx). Without root mode it does nothing. */
 static inline void leave_request(void)
 {
     uint32_t eax, ebx, ecx, edx;
@@ -25,7 +26,8 @@ static inline void leave_request(void)
     cpu_cpuid(LEAVE_LEAF, LEAVE_SUBLEAF, &eax, &ebx, &ecx, &edx);
 }
 
-/* Whether this CPUID is such a request, at a time when it is granted. Root mode. */
+/* Whether this CPUID is such a request, and one that can be granted: not once is_started is set, nor
+ * when leave_entry is 0, nor to a guest with 5-level paging. Root mode. */
 bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf);
 
 /* Leaves VMX operation; the processor goes on after the guest's CPUID, natively. */

@@ -12,7 +12,7 @@
 struct leave_frame {
     uint64_t gpr[GPR_COUNT];
     uint64_t rip, cs, rflags, rsp, ss; /* in the order of IRETQ */
-    uint64_t cr0, cr3, cr4;
+    uint64_t cr0, cr3, cr4, efer;
     uint64_t ds, es, fs, gs, ldtr, tr;
     uint64_t fs_base, gs_base;
     struct cpu_descriptor_table gdtr, idtr;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vmx/vmx_on.h"
 
+#include <stddef.h>
+
 #include "core/cpu.h"
 #include "core/cpuid_bits.h"
 #include "core/cr_bits.h"
@@ -13,6 +15,11 @@
 #define SECONDARY_CONTROLS_ALLOWED    BIT64(63) /* of the primary controls' capability MSR */
 #define SECONDARY_VMFUNC_ALLOWED      BIT64(45)
 #define SECONDARY_EPT_OR_VPID_ALLOWED (BIT64(33) | BIT64(37))
+#define CPUID_LEAF_PERFMON            0xAu
+#define PERFMON_VERSION_MASK          0xFFu
+#define MISC_ENABLE_PEBS_UNAVAILABLE  BIT64(12)
+#define MSR_IA32_RTIT_CTL             0x570u /* CPUID.7.0:EBX[25] */
+#define IA32_RTIT_CTL_TRACE_EN        BIT64(0)
 
 static struct cpuid_regs cpuid_if(uint32_t max_leaf, uint32_t leaf, uint32_t subleaf)
 {
@@ -98,6 +105,50 @@ void vmx_read_capabilities(struct vmx_capability_msrs *msrs, struct vmx_cpu_feat
     }
 }
 
+/* PEBS exists where the debug store and performance monitoring do, and IA32_MISC_ENABLE has it. */
+static bool has_pebs(const struct vmx_cpu_features *features)
+{
+    struct cpuid_regs basic = cpuid_if(0, 0, 0);
+    struct cpuid_regs perfmon = cpuid_if(basic.eax, CPUID_LEAF_PERFMON, 0);
+
+    return (features->leaf1_edx & CPUID_1_EDX_DS) != 0 &&
+           (perfmon.eax & PERFMON_VERSION_MASK) != 0 &&
+           (cpu_read_msr(MSR_IA32_MISC_ENABLE) & MISC_ENABLE_PEBS_UNAVAILABLE) == 0;
+}
+
+void vmx_read_tracing(const struct vmx_cpu_features *features, struct vmx_tracing *out)
+{
+    *out = (struct vmx_tracing){0};
+    if ((features->leaf7_ebx & CPUID_7_EBX_INTEL_PT) != 0) {
+        uint64_t value = cpu_read_msr(MSR_IA32_RTIT_CTL);
+
+        out->rtit_ctl = (value & IA32_RTIT_CTL_TRACE_EN) != 0 ? value : 0;
+    }
+    if (has_pebs(features)) {
+        out->pebs_enable = cpu_read_msr(MSR_IA32_PEBS_ENABLE);
+    }
+}
+
+void vmx_stop_tracing(const struct vmx_tracing *tracing)
+{
+    if (tracing->rtit_ctl != 0) {
+        cpu_write_msr(MSR_IA32_RTIT_CTL, tracing->rtit_ctl & ~IA32_RTIT_CTL_TRACE_EN);
+    }
+    if (tracing->pebs_enable != 0) {
+        cpu_write_msr(MSR_IA32_PEBS_ENABLE, 0);
+    }
+}
+
+void vmx_restart_tracing(const struct vmx_tracing *tracing)
+{
+    if (tracing->rtit_ctl != 0) {
+        cpu_write_msr(MSR_IA32_RTIT_CTL, tracing->rtit_ctl);
+    }
+    if (tracing->pebs_enable != 0) {
+        cpu_write_msr(MSR_IA32_PEBS_ENABLE, tracing->pebs_enable);
+    }
+}
+
 static void set_feature_control(void)
 {
     uint64_t value = cpu_read_msr(MSR_IA32_FEATURE_CONTROL);
@@ -105,6 +156,30 @@ static void set_feature_control(void)
     if (caps_feature_control_state(value) == CAPS_FEATURE_CONTROL_NEEDS_LOCK) {
         cpu_write_msr(MSR_IA32_FEATURE_CONTROL, caps_feature_control_value(value));
     }
+}
+
+/* Neither VMXON nor VMPTRLD invalidates: what was cached under our VPIDs and EPT pointers by an
+ * earlier hypervisor, or by an attempt of ours that was undone, would be used. */
+static bool flush_translations(const struct vmx_controls *controls, const struct vmx_state *vmx)
+{
+    enum invept_type ept = controls->has_invept_all ? INVEPT_ALL_CONTEXTS : INVEPT_SINGLE_CONTEXT;
+    enum invvpid_type vpid =
+        controls->has_invvpid_all ? INVVPID_ALL_CONTEXTS : INVVPID_SINGLE_CONTEXT;
+
+    return !vmx_failed(vmx_invept(ept, ept == INVEPT_ALL_CONTEXTS ? 0 : vmx->eptp)) &&
+           !vmx_failed(vmx_invvpid(vpid, vpid == INVVPID_ALL_CONTEXTS ? 0 : vmx->vpid, 0));
+}
+
+/* Makes the vCPU's VMCS current and the TLB clean. NULL, or what failed. */
+static const char *load_vmcs(const struct vmx_controls *controls, const struct vmx_state *vmx)
+{
+    if (vmx_failed(vmx_clear(vmx->vmcs.value))) {
+        return "VMCLEAR failed";
+    }
+    if (vmx_failed(vmx_load(vmx->vmcs.value))) {
+        return "VMPTRLD failed";
+    }
+    return flush_translations(controls, vmx) ? NULL : "INVEPT or INVVPID failed";
 }
 
 MUST_CHECK enum status vmx_enable(struct lp *lp, const struct vmx_controls *controls,
@@ -127,12 +202,9 @@ MUST_CHECK enum status vmx_enable(struct lp *lp, const struct vmx_controls *cont
         return STATUS_VMX_FAILED;
     }
     lp->is_in_vmx = true;
-    *why = "VMCLEAR failed";
-    if (!vmx_failed(vmx_clear(lp->vcpu->vmx->vmcs.value))) {
-        *why = "VMPTRLD failed";
-        if (!vmx_failed(vmx_load(lp->vcpu->vmx->vmcs.value))) {
-            return STATUS_OK;
-        }
+    *why = load_vmcs(controls, lp->vcpu->vmx);
+    if (*why == NULL) {
+        return STATUS_OK;
     }
     vmx_disable(lp);
     return STATUS_VMX_FAILED;

@@ -26,6 +26,8 @@
 #define WRITE_THROUGH 0x8ull
 #define CACHE_OFF     0x10ull
 #define LARGE         0x80ull
+#define PAT_4K        0x80ull
+#define PAT_LARGE     0x1000ull
 #define NO_EXECUTE    (1ull << 63)
 #define FRAME         0x000FFFFFFFFFF000ull
 
@@ -77,7 +79,7 @@ struct found {
     uint64_t address;
     bool is_writable;
     bool is_executable;
-    bool is_uncached;
+    bool has_type_bits; /* PAT, PCD or PWT: not plain write-back */
 };
 
 static struct found walk(uint64_t address)
@@ -102,7 +104,8 @@ static struct found walk(uint64_t address)
             found.is_present = true;
             found.level = level;
             found.address = (entry & FRAME) + offset;
-            found.is_uncached = (entry & (CACHE_OFF | WRITE_THROUGH)) != 0;
+            found.has_type_bits =
+                (entry & (CACHE_OFF | WRITE_THROUGH | (level == 1 ? PAT_4K : PAT_LARGE))) != 0;
             return found;
         }
         table = (const uint64_t *)(uintptr_t)(entry & FRAME);
@@ -121,7 +124,7 @@ static void expect(uint64_t address, unsigned int level, bool is_writable, bool 
     assert_int_equal(found.level, level);
     assert_int_equal(found.is_writable, is_writable);
     assert_int_equal(found.is_executable, is_executable);
-    assert_false(found.is_uncached);
+    assert_false(found.has_type_bits);
 }
 
 static void expect_plain(uint64_t address, unsigned int level)
@@ -240,7 +243,7 @@ static void test_rights(void **context)
     protect(4 * MIB, PAGE_BYTES, HOST_PT_DEVICE);
     found = walk(4 * MIB);
     assert_true(found.is_present && found.is_writable && !found.is_executable);
-    assert_true(found.is_uncached);
+    assert_true(found.has_type_bits);
     protect(4 * MIB, PAGE_BYTES, HOST_PT_NONE);
     assert_false(walk(4 * MIB).is_present);
     expect_plain(4 * MIB + PAGE_BYTES, 1);
