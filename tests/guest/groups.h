@@ -22,6 +22,7 @@ extern const struct test_group group_nmi_x2;
 extern const struct test_group group_modes;
 extern const struct test_group group_modes_x2;
 extern const struct test_group group_perf;
+extern const struct test_group group_storm_long;
 extern const struct test_group group_triple;
 extern const struct test_group group_reset_cf9;
 extern const struct test_group group_reset_kbd;

@@ -23,16 +23,14 @@ static const struct test_group group_start = {.name = "start", TEST_GROUP(start_
 
 void guest_main(const struct guest_info *info)
 {
-    static const struct test_group
-        *const groups[] =
-            {
-                &group_start,    &group_cpuid,       &group_msr,       &group_mtrr,
-                &group_apicbase, &group_vmx,         &group_cpu,       &group_memory,
-                &group_ipi,      &group_init,        &group_nmi,       &group_modes,
-                &group_perf,     &group_apicbase_x2, /* from here on in x2APIC mode: on some machines there is no way back */
-                &group_ipi_x2,   &group_init_x2,     &group_nmi_x2,    &group_modes_x2,
-                &group_s5,       &group_triple,      &group_reset_cf9, &group_reset_kbd,
-            };
+    /* The groups *_x2 bring the processors into x2APIC mode: on some machines there is no way back. */
+    static const struct test_group *const groups[] = {
+        &group_start,     &group_cpuid,     &group_msr,        &group_mtrr,        &group_apicbase,
+        &group_vmx,       &group_cpu,       &group_memory,     &group_ipi,         &group_init,
+        &group_nmi,       &group_modes,     &group_perf,       &group_apicbase_x2, &group_ipi_x2,
+        &group_init_x2,   &group_nmi_x2,    &group_modes_x2,   &group_s5,          &group_triple,
+        &group_reset_cf9, &group_reset_kbd, &group_storm_long,
+    };
 
     are_all_started = setup_machine(info);
     guest_memory_init(info);
