@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HYPERV_PRIVATE_H
+#define HYPERV_PRIVATE_H
+
+#include "hyperv/hyperv.h"
+
+/* What the files of hyperv/ share among themselves. */
+
+/* A privilege that no partition has. */
+#define HYPERV_NEVER BIT64(63)
+
+/* A hypercall whose input has been checked against its table row and copied. */
+struct hyperv_input {
+    struct hyperv_vp *vp;
+    uint64_t *words;    /* fixed header, variable header, list; ours alone */
+    uint32_t var_words; /* size of the variable header */
+    uint32_t rep_count; /* of the whole list; 0 for simple calls */
+    uint32_t rep_start; /* below rep_count */
+};
+
+/* Serves a call. Reps completed are all or none (hypercall.c). */
+typedef hv_status_t hyperv_handler(const struct hyperv_input *input);
+
+/* The flush calls; the Ex forms have their own. A call with a list is told by rep_count. */
+hyperv_handler flush_handle, flush_handle_ex;
+/* For calls of features that are never offered. */
+hyperv_handler hyperv_refuse;
+
+/* What a flush call asks for; the set and the ranges lie in the input's words. */
+struct flush_plan {
+    struct vp_set targets;
+    struct flush_request request;
+};
+
+/* Decodes a flush call of either form. Rewrites the list in place as ranges that are canonical; none
+ * left: kind FLUSH_RANGES, range_count 0. */
+MUST_CHECK hv_status_t flush_parse(const struct hyperv_input *input, struct flush_plan *plan);
+MUST_CHECK hv_status_t flush_parse_ex(const struct hyperv_input *input, struct flush_plan *plan);
+
+/* Hands the plan to ops.flush, unless there is nothing to do. */
+void flush_execute(struct hyperv_vp *vp, const struct flush_plan *plan);
+
+/* 10^7 * 2^64 / tsc_hz, rounded down. tsc_hz is above 10^7. */
+uint64_t hyperv_scale_of(uint64_t tsc_hz);
+/* Ticks to 100 ns units. */
+uint64_t hyperv_units_of(uint64_t ticks, uint64_t scale);
+/* Reference time becomes 0 at tsc. The partition's lock is held, or nobody else knows it yet. */
+void hyperv_time_restart(struct hyperv_partition *partition, uint64_t tsc);
+/* How long the VP has run, in 100 ns units. */
+uint64_t hyperv_vp_runtime(const struct hyperv_vp *vp);
+
+/* Lays an overlay at page (guest-physical address | HYPERV_OVERLAY_MAPPED) or, with 0, nowhere. The
+ * partition's lock is held. False: refused, nothing changed. *needs_sync is set when ops.overlay_sync
+ * is due once the lock is released; it is never cleared. */
+MUST_CHECK bool hyperv_overlay_move(struct hyperv_vp *vp, enum hyperv_overlay overlay,
+                                    uint64_t page, bool *needs_sync);
+/* Whether an overlay lies over the page that address is in. Needs no lock. */
+bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address);
+
+/* Whether the address is below the physical limit. */
+static inline bool hyperv_gpa_exists(const struct hyperv_partition *partition, uint64_t address)
+{
+    return address >> partition->facts.physical_bits == 0;
+}
+
+#endif
