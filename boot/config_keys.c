@@ -18,7 +18,7 @@ struct choice {
     const char *key;
     const char *rule; /* names the words */
     unsigned int count;
-    struct word words[8];
+    struct word words[9];
 };
 
 void config_defaults(struct boot_config *out)
@@ -235,10 +235,11 @@ static bool set_inject(struct config_parser *parser, struct piece value)
 {
     static const struct choice choice = {"inject",
                                          "the name of a fault (core/boot_config.h)",
-                                         8,
+                                         9,
                                          {{"lp1-caps", CONFIG_INJECT_LP1_CAPS},
                                           {"lp1-vmxon", CONFIG_INJECT_LP1_VMXON},
                                           {"lp1-entry", CONFIG_INJECT_LP1_ENTRY},
+                                          {"lp1-state", CONFIG_INJECT_LP1_STATE},
                                           {"bsp-entry", CONFIG_INJECT_BSP_ENTRY},
                                           {"vmlaunch", CONFIG_INJECT_VMLAUNCH},
                                           {"vmresume", CONFIG_INJECT_VMRESUME},

@@ -4,6 +4,7 @@
 #include "boot/startup.h"
 #include "core/apic.h"
 #include "core/cpu.h"
+#include "core/cr_bits.h"
 #include "core/fmt.h"
 #include "core/msr.h"
 #include "vmx/entry.h"
@@ -16,10 +17,6 @@
 #include "vmx/vmcs_setup.h"
 #include "vmx/vmx_on.h"
 #include "vmx/vmx_state.h"
-
-#define CR4_PGE                BIT64(7)
-#define TSS_LIMIT_AFTER_RESET  0xFFFFu
-#define ACCESS_RIGHTS_TSS_BUSY 0x8Bu /* 64-bit, present */
 
 /*
  * One processor's way into VMX non-root operation, and back. It lies in the firmware's memory, since
@@ -69,18 +66,6 @@ static bool is_spoilt(const struct entry_request *request, enum config_inject on
             inject_fault_is(&startup->config, on_boot_lp));
 }
 
-/* An LP that has left VMX operation before has a selector in TR that its GDT does not reach (leave.asm):
- * that stands for none. VM entry wants a usable TSS. */
-static void replace_stale_task_register(void)
-{
-    if (cpu_load_access_rights(cpu_store_task_register()) == 0) {
-        vmcs_write16(VMCS_GUEST_TR_SELECTOR, 0);
-        vmcs_write(VMCS_GUEST_TR_BASE, 0);
-        vmcs_write32(VMCS_GUEST_TR_LIMIT, TSS_LIMIT_AFTER_RESET);
-        vmcs_write32(VMCS_GUEST_TR_ACCESS_RIGHTS, ACCESS_RIGHTS_TSS_BUSY);
-    }
-}
-
 static bool fill_vmcs(struct entry_request *request)
 {
     const struct startup *startup = request->startup;
@@ -96,7 +81,6 @@ static bool fill_vmcs(struct entry_request *request)
     vmcs_setup_controls(partition, request->lp->vcpu);
     vmcs_setup_host(request->lp, &environment);
     guest_state_capture(partition, request->lp->vcpu);
-    replace_stale_task_register();
     /* As the firmware had it, not as VMX operation wants it. */
     guest_state_write_cr0(partition, request->lp->firmware_cr0);
     if (vmcs_take_failure(&encoding)) {
@@ -108,15 +92,22 @@ static bool fill_vmcs(struct entry_request *request)
     if (is_spoilt(request, CONFIG_INJECT_LP1_ENTRY, CONFIG_INJECT_BSP_ENTRY)) {
         vmcs_write32(VMCS_VM_ENTRY_CONTROLS, 0);
     }
+    if (is_spoilt(request, CONFIG_INJECT_LP1_STATE, CONFIG_INJECT_NONE)) {
+        vmcs_write32(VMCS_GUEST_ACTIVITY_STATE, UINT32_MAX);
+    }
     return true;
 }
 
 /* What VMLAUNCH said when it returned. An entry that fails on guest state exits to root mode, which
- * reports it and stops. */
+ * reports it and comes back. */
 static void explain_launch(struct entry_request *request, enum entry_outcome outcome)
 {
     uint64_t error = 0;
 
+    if (outcome == ENTRY_FAIL_STATE) {
+        fail(request, "the first VM entry failed, see the report above");
+        return;
+    }
     if (outcome == ENTRY_FAIL_INVALID || vmx_failed(vmx_read(VMCS_VM_INSTRUCTION_ERROR, &error))) {
         fail(request, "VMLAUNCH: VMfailInvalid");
         return;
@@ -154,8 +145,10 @@ static void enter(struct entry_request *request)
     if (outcome == ENTRY_EXITED) {
         return; /* as the guest: lp and machine are hidden now */
     }
-    lp->is_virtualised = false;
-    atomic_fetch_sub(&machine->online, 1);
+    if (outcome != ENTRY_FAIL_STATE) { /* else leave.c has done it */
+        lp->is_virtualised = false;
+        atomic_fetch_sub(&machine->online, 1);
+    }
     explain_launch(request, outcome);
     vmx_disable(lp);
 }

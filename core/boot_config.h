@@ -24,6 +24,7 @@ enum config_inject {
     CONFIG_INJECT_LP1_CAPS,    /* LP01 lacks unrestricted guest */
     CONFIG_INJECT_LP1_VMXON,   /* VMXON fails on LP01 */
     CONFIG_INJECT_LP1_ENTRY,   /* the first VM entry of LP01 fails */
+    CONFIG_INJECT_LP1_STATE,   /* the first VM entry of LP01 exits on bad guest state */
     CONFIG_INJECT_BSP_ENTRY,   /* the first VM entry of the boot processor fails */
     CONFIG_INJECT_VMLAUNCH,    /* a later VMLAUNCH fails */
     CONFIG_INJECT_VMRESUME,    /* a VMRESUME fails */

@@ -21,6 +21,7 @@
 #define CR4_PSE     BIT64(4)
 #define CR4_PAE     BIT64(5)
 #define CR4_MCE     BIT64(6)
+#define CR4_PGE     BIT64(7)
 #define CR4_LA57    BIT64(12)
 #define CR4_VMXE    BIT64(13)
 #define CR4_SMXE    BIT64(14)

@@ -114,6 +114,8 @@
 #define MSR_IA32_VMX_TRUE_ENTRY_CTLS                 0x490u
 #define MSR_IA32_VMX_VMFUNC                          0x491u
 #define MSR_IA32_VMX_LAST                            0x493u
+#define MSR_IA32_RTIT_CTL                            0x570u /* CPUID.7.0:EBX[25] */
+#define IA32_RTIT_CTL_TRACE_EN                       BIT64(0)
 #define MSR_IA32_DS_AREA                             0x600u
 #define MSR_IA32_TSC_DEADLINE                        0x6E0u
 #define MSR_IA32_X2APIC_APICID                       0x802u

@@ -183,6 +183,10 @@ entry_launch_here:
 .guest:
     pop rdi
     mov eax, ENTRY_EXITED
+    jmp .return
+.refused:                               ; VMX operation is off again (vmx/leave.c)
+    pop rdi
+    mov eax, ENTRY_FAIL_STATE
 .return:
     pop r15
     pop r14
@@ -191,3 +195,10 @@ entry_launch_here:
     pop rbx
     pop rbp
     ret
+
+section .data.rel.ro progbits alloc noexec write align=8
+
+; Where an LP goes on when its first entry exited with a VM-entry failure, in this copy of the image.
+global entry_launch_refused:data hidden
+entry_launch_refused:
+    dq entry_launch_here.refused

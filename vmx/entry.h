@@ -17,6 +17,7 @@ enum entry_outcome {
     ENTRY_RETRY = 1,        /* lp->restart was set before the guest ran: check again */
     ENTRY_FAIL_INVALID = 2, /* VMfailInvalid */
     ENTRY_FAIL_VALID = 3,   /* VMfailValid: see the VM-instruction error field */
+    ENTRY_FAIL_STATE = 4,   /* entry_launch_here only: a VM-entry failure exit; it was reported */
 };
 
 /* Enters the guest of lp->vcpu, whose VMCS is current. run_seq is odd when called and even on
@@ -53,5 +54,9 @@ void entry_unblock_nmis(void);
  * odd state again on failure.
  */
 enum entry_outcome entry_launch_here(struct lp *lp);
+
+/* Where entry_launch_here goes on when the entry exited with a VM-entry failure, VMX operation is off
+ * again, and RSP is the guest's (vmx/leave.c). */
+extern const uint64_t entry_launch_refused HIDDEN;
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/machine.h"
 #include "core/msr.h"
 #include "core/panic.h"
+#include "vmx/entry.h"
 #include "vmx/guest_state.h"
 #include "vmx/leave_frame.h"
 #include "vmx/partition.h"
@@ -44,7 +45,6 @@ static void fill_registers(const struct vcpu *vcpu, struct leave_frame *frame)
     for (uint32_t i = 0; i < GPR_COUNT; i++) {
         frame->gpr[i] = vcpu->gpr[i];
     }
-    frame->rip = vmcs_read(VMCS_GUEST_RIP) + vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH);
     frame->rsp = vmcs_read(VMCS_GUEST_RSP);
     frame->rflags = vmcs_read(VMCS_GUEST_RFLAGS);
 }
@@ -87,10 +87,11 @@ static void restore_msrs(void)
     cpu_write_dr7(vmcs_read(VMCS_GUEST_DR7));
 }
 
-NORETURN void leave_vmx(struct lp *lp)
+/* Leaves VMX operation; the processor goes on natively at rip. */
+NORETURN static void go_back(struct lp *lp, uint64_t rip)
 {
     struct machine *machine = lp->machine;
-    struct leave_frame frame;
+    struct leave_frame frame = {.rip = rip};
     void (*go)(const struct leave_frame *);
 
     fill_registers(lp->vcpu, &frame);
@@ -105,4 +106,17 @@ NORETURN void leave_vmx(struct lp *lp)
     go = (void (*)(const struct leave_frame *))(uintptr_t)machine->leave_entry;
     go(&frame);
     __builtin_unreachable();
+}
+
+NORETURN void leave_vmx(struct lp *lp)
+{
+    go_back(lp, vmcs_read(VMCS_GUEST_RIP) + vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
+}
+
+NORETURN void leave_after_failed_entry(struct lp *lp)
+{
+    /* From this copy of the image to the firmware's. */
+    uint64_t distance = lp->machine->leave_entry - (uint64_t)(uintptr_t)leave_to_firmware;
+
+    go_back(lp, entry_launch_refused + distance);
 }

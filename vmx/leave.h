@@ -33,4 +33,8 @@ bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf);
 /* Leaves VMX operation; the processor goes on after the guest's CPUID, natively. */
 NORETURN void leave_vmx(struct lp *lp);
 
+/* After the first VM entry of this LP exited with a VM-entry failure: leaves VMX operation;
+ * entry_launch_here returns ENTRY_FAIL_STATE to the start-up code. */
+NORETURN void leave_after_failed_entry(struct lp *lp);
+
 #endif

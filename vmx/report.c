@@ -136,10 +136,14 @@ static void report_bytes(struct lp *lp, const struct vcpu *vcpu)
 
 void report_exit(struct lp *lp, const struct vcpu *vcpu, const char *why)
 {
+    uint32_t error;
+
     LINE("VP%03u on LP%02u: %s", vcpu->vp_index, lp->lp_id, why);
     report_reason();
-    LINE("VM-instruction error: %s",
-         vmx_instruction_error_name(vmcs_read32(VMCS_VM_INSTRUCTION_ERROR)));
+    error = vmcs_read32(VMCS_VM_INSTRUCTION_ERROR);
+    if (error != 0) {
+        LINE("VM-instruction error %u: %s", error, vmx_instruction_error_name(error));
+    }
     report_event("exit event", vmcs_read32(VMCS_VM_EXIT_INTERRUPTION_INFORMATION),
                  vmcs_read32(VMCS_VM_EXIT_INTERRUPTION_ERROR_CODE));
     report_event("while delivering", vmcs_read32(VMCS_IDT_VECTORING_INFORMATION),

@@ -11,6 +11,7 @@
 #include "vmx/guest_state.h"
 #include "vmx/inject.h"
 #include "vmx/inv.h"
+#include "vmx/leave.h"
 #include "vmx/nmi.h"
 #include "vmx/report.h"
 #include "vmx/signal.h"
@@ -275,6 +276,11 @@ NORETURN void run_loop(enum entry_outcome outcome)
     struct lp *lp = this_lp();
     struct vcpu *vcpu = lp->vcpu;
 
+    if (outcome == ENTRY_EXITED && (vmcs_read32(VMCS_EXIT_REASON) & VM_EXIT_ENTRY_FAILURE) != 0) {
+        /* The very first entry: nothing has changed yet, and the start-up undoes the rest. */
+        report_exit(lp, vcpu, "the first VM entry failed");
+        leave_after_failed_entry(lp);
+    }
     for (;;) {
         if (__builtin_expect(outcome == ENTRY_EXITED, 1)) {
             handle_exit(lp, vcpu);

@@ -18,8 +18,6 @@
 #define CPUID_LEAF_PERFMON            0xAu
 #define PERFMON_VERSION_MASK          0xFFu
 #define MISC_ENABLE_PEBS_UNAVAILABLE  BIT64(12)
-#define MSR_IA32_RTIT_CTL             0x570u /* CPUID.7.0:EBX[25] */
-#define IA32_RTIT_CTL_TRACE_EN        BIT64(0)
 
 static struct cpuid_regs cpuid_if(uint32_t max_leaf, uint32_t leaf, uint32_t subleaf)
 {
