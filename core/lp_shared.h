@@ -3,6 +3,7 @@
 #define CORE_LP_SHARED_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct lp_shared {
     _Atomic(struct vcpu *) running;
     /* The EPT generation that this LP has invalidated up to. */
     _Atomic uint64_t ept_generation_seen;
+    /* A guest runs here from its first VM entry on (lp_set_virtualised in core/machine.h). */
+    _Atomic bool is_virtualised;
 
     /* Kick accounting, written by senders: started before the ICR write, issued after it. */
     ALIGNED(CACHE_LINE_BYTES) _Atomic uint64_t kicks_started;
