@@ -107,16 +107,46 @@ static bool set_options(struct config_parser *parser, struct piece value)
 
 static bool set_hv(struct config_parser *parser, struct piece value)
 {
-    if (config_piece_is(value, "on")) {
-        return config_refuse(parser,
-                             "hv=on: this version has no Microsoft hypervisor interface yet, "
-                             "use hv=off");
+    static const struct choice choice = {"hv", "on or off", 2, {{"on", 1}, {"off", 0}}};
+    unsigned int is_on = 0;
+    bool is_known = choose(parser, value, &choice, &is_on);
+
+    parser->out->hv_enabled = is_on != 0;
+    return is_known;
+}
+
+/* The switches of the Microsoft interface: what is not auto in the end is on or off. */
+static bool set_switch(struct config_parser *parser, struct piece value, const char *key,
+                       enum config_switch *out)
+{
+    unsigned int choice = CONFIG_SWITCH_AUTO;
+    static const struct word words[] = {
+        {"auto", CONFIG_SWITCH_AUTO}, {"on", CONFIG_SWITCH_ON}, {"off", CONFIG_SWITCH_OFF}};
+
+    if (!find_word(value, words, ARRAY_LEN(words), &choice)) {
+        return config_refuse(parser, "%s=%.*s: must be auto, on or off", key, config_shown(value),
+                             value.text);
     }
-    if (!config_piece_is(value, "off")) {
-        return config_refuse(parser, "hv=%.*s: must be off", config_shown(value), value.text);
-    }
-    parser->out->hv_enabled = false;
+    *out = (enum config_switch)choice;
     return true;
+}
+
+#define HV_SWITCH(name)                                                         \
+    static bool set_hv_##name(struct config_parser *parser, struct piece value) \
+    {                                                                           \
+        return set_switch(parser, value, "hv-" #name, &parser->out->hv.name);   \
+    }
+
+HV_SWITCH(tlbflush)
+HV_SWITCH(time)
+HV_SWITCH(frequencies)
+HV_SWITCH(vapic)
+HV_SWITCH(vpindex)
+HV_SWITCH(runtime)
+
+static bool set_hv_tsc_invariant(struct config_parser *parser, struct piece value)
+{
+    return set_switch(parser, value, "hv-tsc-invariant", &parser->out->hv.tsc_invariant);
 }
 
 static int hex_digit(char character)
@@ -261,6 +291,13 @@ const struct config_key config_keys[CONFIG_KEY_COUNT] = {
     {"boot", set_boot},
     {"options", set_options},
     {"hv", set_hv},
+    {"hv-tlbflush", set_hv_tlbflush},
+    {"hv-time", set_hv_time},
+    {"hv-frequencies", set_hv_frequencies},
+    {"hv-vapic", set_hv_vapic},
+    {"hv-vpindex", set_hv_vpindex},
+    {"hv-runtime", set_hv_runtime},
+    {"hv-tsc-invariant", set_hv_tsc_invariant},
     {"console", set_console},
     {"baud", set_baud},
     {"log", set_log},

@@ -41,11 +41,6 @@ STATIC_ASSERT(sizeof(struct vmx_state) <= PAGE_BYTES);
 #define IO_BITMAP_PAGES   2u
 #define NMI_DOUBT_DIVISOR 50000u /* of the TSC frequency: 20 us */
 
-static uint64_t pages_of(uint64_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-}
-
 /* 1 GiB pages in page tables, which is not the same as in the EPT. */
 static bool has_huge_pages(const struct startup *startup)
 {
@@ -64,6 +59,7 @@ static uint64_t resident_pages(const struct startup *startup)
     pages += pages_of(sizeof(struct machine)) + pages_of(sizeof(struct partition));
     pages += 2 * pages_of(startup->mp.count * sizeof(void *));
     pages += (LP_PAGES + 1) * startup->mp.count; /* and a root of the EPT each */
+    pages += startup_hv_pages(startup);
     pages += IO_BITMAP_PAGES + 2 + pages_of(IDT_VECTORS * sizeof(struct idt_gate)) + 1;
     pages += ept_pages_needed(&caps, controls->physical_address_bits, startup->memory_top);
     pages += host_pt_pages_needed(startup->memory_top, has_huge_pages(startup), pages * PAGE_BYTES);
@@ -356,13 +352,17 @@ EFI_STATUS startup_build_machine(struct startup *startup)
         status = build_idt(startup);
     }
     if (status == STATUS_OK) {
+        build_policies(startup);
+        status = startup_build_hv(startup) ? STATUS_OK : STATUS_NO_MEMORY;
+    }
+    /* From here on the pool is the partition's. */
+    if (status == STATUS_OK) {
         status = build_ept(startup);
     }
     if (status == STATUS_OK) {
         status = build_host_tables(startup);
     }
     if (status == STATUS_OK) {
-        build_policies(startup);
         status = resident_copy(startup->resident);
     }
     if (status != STATUS_OK) {

@@ -104,6 +104,17 @@ void startup_unload_next(struct startup *startup);
 EFI_STATUS startup_build_machine(struct startup *startup);
 void startup_free_machine(struct startup *startup);
 
+/* boot/hv_setup.c: the Microsoft interface and the flush engine. The first tells how many pages the
+ * second takes; false: the pool was too small. */
+uint64_t startup_hv_pages(const struct startup *startup);
+bool startup_build_hv(struct startup *startup);
+
+/* Whole pages that hold so many bytes. */
+static inline uint64_t pages_of(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
 /* boot/virtualise.c: every LP becomes a guest, the boot processor last; or none. When one cannot be
  * brought back, startup->is_pinned is set. */
 EFI_STATUS startup_virtualise(struct startup *startup);

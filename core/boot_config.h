@@ -18,6 +18,20 @@ enum config_triple_fault { CONFIG_TRIPLE_FAULT_RESET, CONFIG_TRIPLE_FAULT_HALT }
 
 enum config_guest_ipi { CONFIG_GUEST_IPI_TRAP, CONFIG_GUEST_IPI_DIRECT };
 
+/* A switch of the Microsoft interface. */
+enum config_switch { CONFIG_SWITCH_AUTO, CONFIG_SWITCH_ON, CONFIG_SWITCH_OFF };
+
+/* One switch for each enlightenment, after QEMU's names (hv-tlbflush and so on). */
+struct config_hv {
+    enum config_switch tlbflush;
+    enum config_switch time;
+    enum config_switch frequencies;
+    enum config_switch vapic;
+    enum config_switch vpindex;
+    enum config_switch runtime;
+    enum config_switch tsc_invariant;
+};
+
 /* Faults for tests; only an inject build lets the configuration ask for one (core/build.h). */
 enum config_inject {
     CONFIG_INJECT_NONE,
@@ -38,7 +52,8 @@ struct boot_config {
     enum config_triple_fault triple_fault;
     enum config_guest_ipi guest_ipi;
     enum config_inject inject;
-    bool hv_enabled;                    /* hv=on|off: Microsoft's interface */
+    bool hv_enabled; /* hv=on|off: Microsoft's interface */
+    struct config_hv hv;
     bool console_enabled;               /* console=none switches it off */
     uint16_t console_port;              /* I/O port of the 16550 */
     uint32_t console_baud;              /* bits per second */

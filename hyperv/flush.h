@@ -11,10 +11,10 @@
  * What a flush call asks of each of its targets, decoded: vmx/ gets it through hyperv_ops.flush.
  */
 
-enum flush_kind {
-    FLUSH_ALL,             /* every translation, globals too */
-    FLUSH_ALL_BUT_GLOBALS, /* global translations may stay */
-    FLUSH_RANGES,          /* those of the ranges, globals too */
+enum hyperv_flush_kind {
+    HYPERV_FLUSH_ALL,             /* every translation, globals too */
+    HYPERV_FLUSH_ALL_BUT_GLOBALS, /* global translations may stay */
+    HYPERV_FLUSH_RANGES,          /* those of the ranges, globals too */
 };
 
 /*
@@ -37,9 +37,9 @@ static inline uint32_t flush_range_pages(flush_range_t range)
     return (uint32_t)(range.value & (PAGE_BYTES - 1)) + 1;
 }
 
-struct flush_request {
-    enum flush_kind kind;
-    uint32_t range_count;        /* FLUSH_RANGES: 1..509 */
+struct hyperv_flush_request {
+    enum hyperv_flush_kind kind;
+    uint32_t range_count;        /* HYPERV_FLUSH_RANGES: 1..509 */
     const flush_range_t *ranges; /* in the caller's buffer: good until ops.flush returns */
     uint64_t page_count;         /* of all ranges */
     uint64_t address_space;      /* as the guest named it: for traces, never to filter by */

@@ -3,10 +3,10 @@
 
 void flush_execute(struct hyperv_vp *vp, const struct flush_plan *plan)
 {
-    const struct flush_request *request = &plan->request;
+    const struct hyperv_flush_request *request = &plan->request;
 
     vp->gvas_flushed += request->page_count;
-    if ((request->kind == FLUSH_RANGES && request->range_count == 0) ||
+    if ((request->kind == HYPERV_FLUSH_RANGES && request->range_count == 0) ||
         (!plan->targets.is_all && plan->targets.valid_banks == 0)) {
         return;
     }

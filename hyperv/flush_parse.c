@@ -46,7 +46,7 @@ static bool clip(uint64_t element, uint32_t canonical_bits, flush_range_t *out)
 /* Turns the list from rep_start on into ranges. They take the place of the elements: never more of
  * them than have been read. */
 static void parse_list(const struct hyperv_input *input, size_t list_at,
-                       struct flush_request *request)
+                       struct hyperv_flush_request *request)
 {
     uint32_t canonical_bits = input->vp->partition->facts.canonical_bits;
     uint64_t *list = input->words + list_at;
@@ -63,21 +63,22 @@ static void parse_list(const struct hyperv_input *input, size_t list_at,
 }
 
 static hv_status_t parse_request(const struct hyperv_input *input, uint64_t address_space,
-                                 uint64_t flags, size_t list_at, struct flush_request *request)
+                                 uint64_t flags, size_t list_at,
+                                 struct hyperv_flush_request *request)
 {
     /* The extended range format is among the unknown: it is not offered. */
     if ((flags & ~KNOWN_FLAGS) != 0) {
         return HV_STATUS_INVALID_PARAMETER;
     }
-    *request = (struct flush_request){.address_space = address_space};
+    *request = (struct hyperv_flush_request){.address_space = address_space};
     if (input->rep_count != 0) {
         /* NON_GLOBAL means nothing here: a range is flushed with its global pages. */
-        request->kind = FLUSH_RANGES;
+        request->kind = HYPERV_FLUSH_RANGES;
         parse_list(input, list_at, request);
     } else if ((flags & HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY) != 0) {
-        request->kind = FLUSH_ALL_BUT_GLOBALS;
+        request->kind = HYPERV_FLUSH_ALL_BUT_GLOBALS;
     } else {
-        request->kind = FLUSH_ALL;
+        request->kind = HYPERV_FLUSH_ALL;
     }
     return HV_STATUS_SUCCESS;
 }

@@ -93,7 +93,8 @@ struct hyperv_ops {
 
     /* Flushes the targets below vp_limit (the caller among them when it is named). Returns when
      * the effects are observable on all; the caller's own may wait for its next entry. */
-    void (*flush)(void *context, const struct vp_set *targets, const struct flush_request *request);
+    void (*flush)(void *context, const struct vp_set *targets,
+                  const struct hyperv_flush_request *request);
 };
 
 /* Calls as they are counted: the rows of hypercalls.def and one for all unknown codes. */
@@ -240,6 +241,11 @@ void hyperv_reference_tsc_agree(struct hyperv_vp *vp, bool agrees, int64_t corre
  * it begins to wait for SIPI. Time in the hypervisor on its behalf counts. May be repeated. */
 void hyperv_vp_run_begin(struct hyperv_vp *vp);
 void hyperv_vp_run_end(struct hyperv_vp *vp);
+
+/* ---- Overlay pages ---- */
+
+/* Whether an overlay lies over the page that address is in. Needs no lock. */
+bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address);
 
 /* ---- Hypercalls ---- */
 

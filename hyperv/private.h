@@ -29,11 +29,11 @@ hyperv_handler hyperv_refuse;
 /* What a flush call asks for; the set and the ranges lie in the input's words. */
 struct flush_plan {
     struct vp_set targets;
-    struct flush_request request;
+    struct hyperv_flush_request request;
 };
 
 /* Decodes a flush call of either form. Rewrites the list in place as ranges that are canonical; none
- * left: kind FLUSH_RANGES, range_count 0. */
+ * left: kind HYPERV_FLUSH_RANGES, range_count 0. */
 MUST_CHECK hv_status_t flush_parse(const struct hyperv_input *input, struct flush_plan *plan);
 MUST_CHECK hv_status_t flush_parse_ex(const struct hyperv_input *input, struct flush_plan *plan);
 
@@ -54,8 +54,6 @@ uint64_t hyperv_vp_runtime(const struct hyperv_vp *vp);
  * is due once the lock is released; it is never cleared. */
 MUST_CHECK bool hyperv_overlay_move(struct hyperv_vp *vp, enum hyperv_overlay overlay,
                                     uint64_t page, bool *needs_sync);
-/* Whether an overlay lies over the page that address is in. Needs no lock. */
-bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address);
 
 /* Whether the address is below the physical limit. */
 static inline bool hyperv_gpa_exists(const struct hyperv_partition *partition, uint64_t address)

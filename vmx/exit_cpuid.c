@@ -41,6 +41,7 @@ __attribute__((noinline)) static enum exit_action answer_by_policy(struct lp *lp
     read_view(vcpu, &view);
     cpu_cpuid(leaf, subleaf, &regs.eax, &regs.ebx, &regs.ecx, &regs.edx);
     cpuid_policy_apply(&vcpu->partition->cpuid, leaf, subleaf, &view, &regs);
+    hyperv_cpuid_adjust(&vcpu->partition->hyperv, leaf, &regs);
     set_registers(vcpu, &regs);
     return EXIT_ACTION_ADVANCE;
 }
@@ -50,6 +51,11 @@ enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
     uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
     struct cpuid_regs regs;
 
+    if (hyperv_has_leaf(leaf)) {
+        regs = hyperv_cpuid(&vcpu->partition->hyperv, leaf);
+        set_registers(vcpu, &regs);
+        return EXIT_ACTION_ADVANCE;
+    }
     if (!own_leaves_has(leaf)) {
         return answer_by_policy(lp, vcpu);
     }

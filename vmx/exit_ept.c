@@ -70,7 +70,7 @@ static void write_gpr(struct vcpu *vcpu, uint8_t index, uint64_t value)
 static void emulate(struct lp *lp, struct vcpu *vcpu, const struct insn *insn,
                     const struct insn_input *input, uint32_t offset)
 {
-    bool is_xapic = vcpu->vmx->is_apic_enabled && !vcpu->vmx->is_x2apic;
+    bool is_xapic = vmx_state_is_apic_enabled(vcpu->vmx) && !vmx_state_is_x2apic(vcpu->vmx);
     bool is_register = is_xapic && insn->width_bytes == 4 && offset % APIC_REGISTER_STEP == 0;
     struct insn_effect effect;
     uint64_t value = 0;
@@ -141,8 +141,13 @@ static enum exit_action fill(struct vcpu *vcpu, gpa_t address)
     status = translation.is_mapped ? STATUS_OK : ept_map_on_violation(&partition->ept, address);
     spin_unlock(&partition->ept_lock);
     if (translation.is_mapped) {
-        /* Another LP filled it in meanwhile, or the entry does not allow the access. */
-        return translation.access == EPT_ALL ? EXIT_ACTION_RESUME : EXIT_ACTION_STOP;
+        /* Another LP filled it in meanwhile, or the entry does not allow the access: what the guest may
+         * not do to an overlay page is #GP (TLFS, "Hypercall Interface"). */
+        if (translation.access == EPT_ALL) {
+            return EXIT_ACTION_RESUME;
+        }
+        return hyperv_overlay_covers(&partition->hyperv, address) ? EXIT_ACTION_GP
+                                                                  : EXIT_ACTION_STOP;
     }
     if (status != STATUS_OK) {
         log_line(LOG_ERROR, "ept", "guest-physical address %llx cannot be mapped: %s",

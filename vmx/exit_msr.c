@@ -2,15 +2,18 @@
 #include "core/cpu.h"
 #include "core/idt.h"
 #include "core/log.h"
+#include "core/machine.h"
 #include "core/msr.h"
 #include "vmx/exits.h"
+#include "vmx/hv_ops.h"
 #include "vmx/nmi.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
 static const struct msr_policy_context *policy_of(const struct vcpu *vcpu)
 {
-    return vcpu->vmx->is_x2apic ? &vcpu->partition->msr_x2apic : &vcpu->partition->msr_xapic;
+    return vmx_state_is_x2apic(vcpu->vmx) ? &vcpu->partition->msr_x2apic
+                                          : &vcpu->partition->msr_xapic;
 }
 
 static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler handler,
@@ -40,7 +43,7 @@ static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler hand
     case MSR_HANDLER_X2APIC_ICR:
         /* The hardware's holds our last kick. */
         *value = vcpu->vmx->x2apic_icr;
-        return vcpu->vmx->is_x2apic;
+        return vmx_state_is_x2apic(vcpu->vmx);
     case MSR_HANDLER_NONE:
     case MSR_HANDLER_TSC:
     case MSR_HANDLER_TSC_ADJUST:
@@ -51,13 +54,28 @@ static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler hand
     return false;
 }
 
+/* 40000000H to 400000FFH and beyond: the Microsoft interface's. */
+static enum exit_action read_synthetic(struct lp *lp, struct vcpu *vcpu, uint32_t msr)
+{
+    uint64_t value;
+
+    if (hyperv_read_msr(&lp->hv->vp, msr, &value) != HYPERV_MSR_OK) {
+        return EXIT_ACTION_GP;
+    }
+    vcpu->gpr[GPR_RAX] = (uint32_t)value;
+    vcpu->gpr[GPR_RDX] = value >> 32;
+    return EXIT_ACTION_ADVANCE;
+}
+
 enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t msr = (uint32_t)vcpu->gpr[GPR_RCX];
     struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
     uint64_t value = 0;
 
-    (void)lp;
+    if (hyperv_has_msr(msr)) {
+        return read_synthetic(lp, vcpu, msr);
+    }
     if (rule.read == MSR_FAULT || !read_emulated(vcpu, msr, rule.handler, &value)) {
         return EXIT_ACTION_GP;
     }
@@ -66,11 +84,27 @@ enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
     return EXIT_ACTION_ADVANCE;
 }
 
+/* The reference TSC page is valid only while all LPs have been changed alike. */
+static void follow_tsc(struct lp *lp)
+{
+    const struct machine *machine = lp->machine;
+    bool agrees = true;
+
+    hyperv_reference_tsc_agree(&lp->hv->vp, false, 0);
+    for (uint32_t i = 0; i < machine->lp_count; i++) {
+        agrees &= machine->lps[i]->tsc_correction == lp->tsc_correction;
+    }
+    if (agrees) {
+        hyperv_reference_tsc_agree(&lp->hv->vp, true, lp->tsc_correction);
+    }
+}
+
 static void correct_tsc(struct lp *lp, int64_t added)
 {
     lp->tsc_correction += added;
     /* An NMI between the write and this line saw a wrong time. */
     lp->nmi_account.doubt_until = 0;
+    follow_tsc(lp);
 }
 
 /* The guest's writes take effect; what they add is remembered, so that our own times stay right. */
@@ -184,6 +218,10 @@ enum exit_action exit_wrmsr(struct lp *lp, struct vcpu *vcpu)
     uint64_t value = (uint32_t)vcpu->gpr[GPR_RAX] | (vcpu->gpr[GPR_RDX] << 32);
     struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
 
+    if (hyperv_has_msr(msr)) {
+        return hyperv_write_msr(&lp->hv->vp, msr, value) == HYPERV_MSR_OK ? EXIT_ACTION_ADVANCE
+                                                                          : EXIT_ACTION_GP;
+    }
     if (rule.write == MSR_FAULT) {
         log_line(LOG_DEBUG, "msr", "WRMSR %x := %016llx refused", msr, (unsigned long long)value);
         return EXIT_ACTION_GP;

@@ -40,6 +40,7 @@ static inline exit_function *exit_handler_of(uint32_t exit_reason)
 }
 
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu);
+enum exit_action exit_vmcall(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_wrmsr(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_cr_access(struct lp *lp, struct vcpu *vcpu);

@@ -11,8 +11,9 @@
  * target to see.
  */
 
-/* Sends one. From root mode on self's LP; target is another LP. */
-void kick_lp(struct lp *self, struct lp *target);
+/* Sends one. From root mode on self's LP; target is another LP. Returns whether it is certain to arrive;
+ * if not it was said. */
+bool kick_lp(struct lp *self, struct lp *target);
 
 /* Makes every LP leave guest mode or see the EPT generation before it enters again, and waits until
  * they have: after it returns, no guest instruction runs with what the EPT said before. The change

@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/flush_wait.h"
 #include "core/machine.h"
 #include "core/spin.h"
 #include "core/vcpu.h"
+#include "hyperv/hyperv.h"
 #include "mm/ept.h"
 #include "mm/guest_mem.h"
 #include "mm/page_pool.h"
@@ -49,6 +51,14 @@ struct partition {
     /* Counted up after a change that takes rights or types away; each LP compares it with what it
      * has invalidated, on every entry, after making run_seq odd. */
     _Atomic uint64_t ept_generation;
+
+    /* The Microsoft interface and its two overlay pages; the flush engine and its tables. */
+    struct hyperv_partition hyperv;
+    uint8_t *hypercall_page;
+    struct hv_reference_tsc_page *reference_tsc_page;
+    struct flush_machine flush;
+    struct lp_shared **flush_lps;
+    struct flush_vcpu **flush_vps;
 
     struct console_shadow console;
     _Atomic bool is_power_off_reported;

@@ -9,6 +9,7 @@
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"
+#include "vmx/hv_ops.h"
 #include "vmx/inject.h"
 #include "vmx/inv.h"
 #include "vmx/leave.h"
@@ -33,7 +34,7 @@ NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *wh
 {
     /* Sequentially consistent: one LP reports; pairs with the loads in the NMI handler and
      * in serve_nmis. */
-    if (atomic_exchange(&lp->machine->stop_requested, 1) != 0) {
+    if (atomic_exchange_explicit(&lp->machine->stop_requested, 1, memory_order_seq_cst) != 0) {
         panic_park();
     }
     log_seize();
@@ -49,8 +50,7 @@ static void carry_out_init(struct vcpu *vcpu)
 {
     stats_count(&vcpu->stats, STAT_SOFTWARE_INITS);
     apic_reset_by_init();
-    atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
-    atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+    vmx_state_reset_destination(vcpu->vmx);
     vcpu->vmx->icr_high = 0;
     vcpu->vmx->is_pmi_armed = false;
     vcpu->vmx->attention.has_nmi = false;
@@ -60,6 +60,20 @@ static void carry_out_init(struct vcpu *vcpu)
     if ((vcpu->vmx->apic_base & IA32_APIC_BASE_BSP) != 0) {
         signal_clear_waiting(&vcpu->signals);
     }
+}
+
+/* The vCPU waits for SIPI, and runs again. While it does not run nobody waits for it; what was to be
+ * flushed is flushed before its next entry. Both may be repeated. */
+static void run_end(struct lp *lp)
+{
+    flush_depart(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
+    hyperv_vp_run_end(&lp->hv->vp);
+}
+
+static void run_begin(struct lp *lp)
+{
+    flush_arrive(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
+    hyperv_vp_run_begin(&lp->hv->vp);
 }
 
 /* Carries out what the mailbox holds. A vCPU that waits for SIPI stays in here, in root mode. */
@@ -72,10 +86,14 @@ static void serve_signals(struct lp *lp, struct vcpu *vcpu)
         switch (signal_take(&vcpu->signals, &vector)) {
         case SIGNAL_ACTION_INIT:
             carry_out_init(vcpu);
+            if (signal_is_waiting(&vcpu->signals)) {
+                run_end(lp);
+            }
             break;
         case SIGNAL_ACTION_SIPI:
             stats_count(&vcpu->stats, STAT_SOFTWARE_SIPIS);
             guest_state_start(vector);
+            run_begin(lp);
             break;
         case SIGNAL_ACTION_NMI:
             vcpu->vmx->attention.has_nmi = true;
@@ -124,6 +142,7 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 {
     /* Cleared before the checks: an NMI from here on is seen by entry.asm. */
     lp->restart = 0;
+    /* Acquire pairs with the release of a post (vmx/signal.c). */
     if (atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0) {
         serve_signals(lp, vcpu);
     }
@@ -141,7 +160,8 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 }
 
 /* Whether serve has anything to do. NMIs and machine checks set restart, also those that ended guest
- * mode; the exit path's hot case is that nothing is set. */
+ * mode; the exit path's hot case is that nothing is set. The acquire pairs with the release of a post
+ * (vmx/signal.c). */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
     const struct vmx_state *vmx = vcpu->vmx;
@@ -152,8 +172,7 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 
 /* The EPT has changed since this LP last invalidated: run_seq is made even again, since the sender
  * waits for just that, and the entry begins anew. */
-__attribute__((noinline)) static void follow_ept(struct lp *lp, struct vcpu *vcpu,
-                                                 uint64_t generation)
+static void follow_ept(struct lp *lp, struct vcpu *vcpu, uint64_t generation)
 {
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     inv_ept(vcpu->partition, vcpu);
@@ -161,18 +180,34 @@ __attribute__((noinline)) static void follow_ept(struct lp *lp, struct vcpu *vcp
     atomic_store_explicit(&lp->shared.ept_generation_seen, generation, memory_order_release);
 }
 
-/* Makes run_seq odd and checks once more for what a sender posts before it reads run_seq. Returns
- * whether the entry may be made. */
-static inline bool publish(struct lp *lp, struct vcpu *vcpu)
+/* Whether the EPT has changed since; *generation is what it is now. */
+static inline bool is_ept_stale(const struct lp *lp, const struct vcpu *vcpu, uint64_t *generation)
 {
+    /* Sequentially consistent, after run_seq was made odd: pairs with the same in kick_all_for_ept. */
+    *generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
+    return *generation !=
+           atomic_load_explicit(&lp->shared.ept_generation_seen, memory_order_relaxed);
+}
+
+/* Makes run_seq odd: from here on senders kick. What they posted before is seen by the checks that
+ * follow. */
+static inline void publish(struct lp *lp)
+{
+    /* Sequentially consistent: store, then load; pairs with the senders' change and their load of
+     * run_seq (core/flush.c, vmx/kick.c). */
+    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
+}
+
+/* After publish: whether the entry may be made. If not, run_seq is even again. */
+static bool settle(struct lp *lp, struct vcpu *vcpu)
+{
+    struct hv_lp *hv = lp->hv;
     uint64_t generation;
 
-    /* Sequentially consistent: store, then load; pairs with the same in kick_all_for_ept. */
-    atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-    generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
-    if (__builtin_expect(generation == atomic_load_explicit(&lp->shared.ept_generation_seen,
-                                                            memory_order_relaxed),
-                         1)) {
+    while (flush_is_pending(&hv->flush_vcpu)) {
+        flush_serve_published(&hv->flush_lp, &hv->flush_vcpu);
+    }
+    if (!is_ept_stale(lp, vcpu, &generation)) {
         return true;
     }
     follow_ept(lp, vcpu, generation);
@@ -180,7 +215,8 @@ static inline bool publish(struct lp *lp, struct vcpu *vcpu)
 }
 
 /* In the activity state wait-for-SIPI kicks have no effect, so it counts as root mode: run_seq is even
- * inside, and odd for the moment from the exit to the second increment. */
+ * inside, and odd for the moment from the exit to the second increment. Sequentially consistent, as
+ * every change of run_seq is; pairs with the loads in vmx/kick.c. */
 static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 {
     enum entry_outcome outcome;
@@ -191,23 +227,44 @@ static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
     return outcome;
 }
 
-/* The way with something to do. */
+/* The way with something to do; run_seq is even. */
 __attribute__((noinline)) static enum entry_outcome enter_after_service(struct lp *lp,
                                                                         struct vcpu *vcpu)
 {
     do {
         serve(lp, vcpu);
-    } while (!publish(lp, vcpu));
+        if (flush_is_pending(&lp->hv->flush_vcpu)) {
+            flush_serve(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
+        }
+        publish(lp);
+    } while (!settle(lp, vcpu));
     if (vcpu->vmx->attention.is_waiting_in_hardware) {
         return enter_waiting_in_hardware(lp);
     }
     return vmx_enter_guest(lp);
 }
 
+/* run_seq is odd already, and a sender has posted something. */
+__attribute__((noinline)) static enum entry_outcome enter_after_settling(struct lp *lp,
+                                                                         struct vcpu *vcpu)
+{
+    if (!settle(lp, vcpu)) {
+        return enter_after_service(lp, vcpu);
+    }
+    return vmx_enter_guest(lp);
+}
+
 static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
 {
-    if (__builtin_expect(is_owed(lp, vcpu), 0) || __builtin_expect(!publish(lp, vcpu), 0)) {
+    uint64_t generation;
+
+    if (__builtin_expect(is_owed(lp, vcpu), 0)) {
         return enter_after_service(lp, vcpu);
+    }
+    publish(lp);
+    if (__builtin_expect(is_ept_stale(lp, vcpu, &generation), 0) ||
+        __builtin_expect(flush_is_pending(&lp->hv->flush_vcpu), 0)) {
+        return enter_after_settling(lp, vcpu);
     }
     return vmx_enter_guest(lp);
 }

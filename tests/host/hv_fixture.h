@@ -45,7 +45,7 @@ struct hv_world {
     uint32_t flushes;
     bool named[HV_VP_SET_MAX_VPS];
     uint32_t named_count;
-    struct flush_request request;
+    struct hyperv_flush_request request;
     flush_range_t ranges[512];
 };
 
@@ -166,7 +166,7 @@ static inline void world_reset(void *context)
 }
 
 static inline void world_flush(void *context, const struct vp_set *targets,
-                               const struct flush_request *request)
+                               const struct hyperv_flush_request *request)
 {
     struct hv_world *world = context;
     uint32_t vp_limit = world->partition.facts.vp_limit;
@@ -189,7 +189,7 @@ static inline void world_flush(void *context, const struct vp_set *targets,
         }
     }
     world->request = *request;
-    if (request->kind == FLUSH_RANGES) {
+    if (request->kind == HYPERV_FLUSH_RANGES) {
         assert_in_range(request->range_count, 1, 509);
         memcpy(world->ranges, request->ranges, request->range_count * sizeof(flush_range_t));
     }

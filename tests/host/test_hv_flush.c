@@ -51,17 +51,17 @@ static void test_kinds(void **context)
     words[0] = 0x123456000;
     words[2] = 1ull << 63 | 1;
     assert_int_equal(call(SPACE), 0);
-    assert_int_equal(world.request.kind, FLUSH_ALL);
+    assert_int_equal(world.request.kind, HYPERV_FLUSH_ALL);
     assert_int_equal(world.request.address_space, 0x123456000);
     assert_int_equal(world.named_count, 2);
     assert_true(world.named[0] && world.named[63]);
     words[1] = HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY | HV_FLUSH_ALL_VIRTUAL_ADDRESS_SPACES;
     assert_int_equal(call(SPACE), 0);
-    assert_int_equal(world.request.kind, FLUSH_ALL_BUT_GLOBALS);
+    assert_int_equal(world.request.kind, HYPERV_FLUSH_ALL_BUT_GLOBALS);
     /* On a list it is accepted, and globals go with their addresses. */
     words[3] = 0x7000;
     assert_int_equal(call(LIST | REPS(1)), 1ull << 32);
-    assert_int_equal(world.request.kind, FLUSH_RANGES);
+    assert_int_equal(world.request.kind, HYPERV_FLUSH_RANGES);
     assert_int_equal(world.request.page_count, 1);
 }
 

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vmx/hv_ops.h"
+
+#include "core/apic.h"
+#include "core/log.h"
+#include "core/machine.h"
+#include "core/panic.h"
+#include "vmx/exits.h"
+#include "vmx/kick.h"
+#include "vmx/partition.h"
+#include "vmx/vmx_insn.h"
+#include "vmx/vmx_state.h"
+
+/* ICR2 of the xAPIC format has the destination in its top byte; the x2APIC's is the whole word. */
+#define ICR_XAPIC_DESTINATION_SHIFT  56u
+#define ICR_X2APIC_DESTINATION_SHIFT 32u
+#define ICR_LOW_MASK                 0xFFFFFFFFull
+
+static uint64_t read_tsc(void *context)
+{
+    const struct lp *lp = context;
+
+    return cpu_read_tsc() - (uint64_t)lp->tsc_correction;
+}
+
+/* Byte by byte through volatile: the guest may change the page meanwhile, and nothing is read twice. */
+static bool read_gpa(void *context, gpa_t from, void *to, size_t bytes)
+{
+    const struct lp *lp = context;
+    const volatile uint8_t *source = guest_memory_at(&lp->machine->partition->memory, from, bytes);
+    uint8_t *target = to;
+
+    for (size_t i = 0; source != NULL && i < bytes; i++) {
+        target[i] = source[i];
+    }
+    return source != NULL;
+}
+
+static bool write_gpa(void *context, gpa_t to, const void *from, size_t bytes)
+{
+    const struct lp *lp = context;
+    volatile uint8_t *target = guest_memory_at(&lp->machine->partition->memory, to, bytes);
+    const uint8_t *source = from;
+
+    for (size_t i = 0; target != NULL && i < bytes; i++) {
+        target[i] = source[i];
+    }
+    return target != NULL;
+}
+
+/* Our own pages stay hidden, and the local APIC's page is watched. */
+static bool may_be_covered(const struct partition *partition, gpa_t page)
+{
+    const struct guest_memory_range *hidden = &partition->memory.hidden;
+
+    return page.value - hidden->base >= hidden->bytes && page.value != APIC_PAGE;
+}
+
+static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
+{
+    const struct lp *lp = context;
+    struct partition *partition = lp->machine->partition;
+    bool is_code = overlay == HYPERV_OVERLAY_HYPERCALL;
+    const void *target = is_code ? (const void *)partition->hypercall_page
+                                 : (const void *)partition->hyperv.reference_tsc_page;
+    enum status status;
+
+    if (!may_be_covered(partition, page)) {
+        return false;
+    }
+    spin_lock(&partition->ept_lock);
+    status = ept_remap_page(&partition->ept, page, hpa((uint64_t)(uintptr_t)target),
+                            is_code ? EPT_READ | EPT_EXECUTE : EPT_READ, MEM_TYPE_WB);
+    spin_unlock(&partition->ept_lock);
+    if (status != STATUS_OK) {
+        log_line(LOG_WARNING, "hv", "the overlay page at %llx cannot be mapped: %s",
+                 (unsigned long long)page.value, status_name(status));
+    }
+    return status == STATUS_OK;
+}
+
+static void overlay_unmap(void *context, gpa_t page)
+{
+    const struct lp *lp = context;
+    struct partition *partition = lp->machine->partition;
+    enum status status;
+
+    spin_lock(&partition->ept_lock);
+    status = ept_restore_page(&partition->ept, page);
+    spin_unlock(&partition->ept_lock);
+    /* The page was split off when it was covered: nothing is left to fail but a bug of ours. */
+    ASSERT(status == STATUS_OK);
+}
+
+static void overlay_sync(void *context)
+{
+    struct lp *lp = context;
+
+    kick_all_for_ept(lp, lp->machine->partition);
+}
+
+static bool write_eoi(void *context, uint32_t value)
+{
+    (void)context;
+    (void)value;
+    apic_write(APIC_EOI, 0);
+    return true;
+}
+
+static bool read_icr(void *context, uint64_t *value)
+{
+    const struct lp *lp = context;
+    const struct vmx_state *vmx = lp->vcpu->vmx;
+
+    if (vmx_state_is_x2apic(vmx)) {
+        *value = (vmx->x2apic_icr >> ICR_X2APIC_DESTINATION_SHIFT) << ICR_XAPIC_DESTINATION_SHIFT |
+                 (vmx->x2apic_icr & ICR_LOW_MASK);
+        return true;
+    }
+    *value = (uint64_t)vmx->icr_high << 32 | apic_read(APIC_ICR_LOW);
+    return true;
+}
+
+static bool write_icr(void *context, uint64_t value)
+{
+    struct lp *lp = context;
+    struct vcpu *vcpu = lp->vcpu;
+
+    if (vmx_state_is_x2apic(vcpu->vmx)) {
+        uint64_t icr = (value >> ICR_XAPIC_DESTINATION_SHIFT) << ICR_X2APIC_DESTINATION_SHIFT |
+                       (value & ICR_LOW_MASK);
+
+        return apic_guest_wrote_x2apic_icr(lp, vcpu, icr) == EXIT_ACTION_ADVANCE;
+    }
+    apic_guest_wrote_page(lp, vcpu, APIC_ICR_HIGH, (uint32_t)(value >> 32));
+    apic_guest_wrote_page(lp, vcpu, APIC_ICR_LOW, (uint32_t)value);
+    return true;
+}
+
+static bool read_tpr(void *context, uint64_t *value)
+{
+    (void)context;
+    *value = apic_read(APIC_TPR);
+    return true;
+}
+
+static bool write_tpr(void *context, uint64_t value)
+{
+    (void)context;
+    apic_write(APIC_TPR, (uint32_t)value);
+    return true;
+}
+
+/* The reset MSR is not offered (boot/hv_setup.c). */
+static void refuse_reset(void *context)
+{
+    (void)context;
+    panic("the reset MSR was served though it is not offered");
+}
+
+static enum flush_kind engine_kind(enum hyperv_flush_kind kind)
+{
+    switch (kind) {
+    case HYPERV_FLUSH_ALL:
+        return FLUSH_KIND_ALL;
+    case HYPERV_FLUSH_ALL_BUT_GLOBALS:
+        return FLUSH_KIND_NON_GLOBAL;
+    case HYPERV_FLUSH_RANGES:
+        return FLUSH_KIND_LIST;
+    }
+    return FLUSH_KIND_ALL;
+}
+
+/* The two folders cannot see each other; a range has the TLFS format on both sides. */
+STATIC_ASSERT(sizeof(flush_range_t) == sizeof(uint64_t));
+
+static void flush(void *context, const struct vp_set *targets,
+                  const struct hyperv_flush_request *request)
+{
+    const struct lp *lp = context;
+    struct flush_request engine = {
+        .targets = {.is_all = targets->is_all,
+                    .valid_banks = targets->valid_banks,
+                    .banks = targets->contents},
+        .kind = engine_kind(request->kind),
+        .ranges = request->kind == HYPERV_FLUSH_RANGES ? &request->ranges->value : NULL,
+        .range_count = request->range_count,
+    };
+
+    flush_send(&lp->hv->flush_lp, &lp->hv->flush_vcpu, &engine);
+}
+
+const struct hyperv_ops hv_ops = {
+    .read_tsc = read_tsc,
+    .read_gpa = read_gpa,
+    .write_gpa = write_gpa,
+    .overlay_map = overlay_map,
+    .overlay_unmap = overlay_unmap,
+    .overlay_sync = overlay_sync,
+    .apic_write_eoi = write_eoi,
+    .apic_read_icr = read_icr,
+    .apic_write_icr = write_icr,
+    .apic_read_tpr = read_tpr,
+    .apic_write_tpr = write_tpr,
+    .reset = refuse_reset,
+    .flush = flush,
+};
+
+static bool kick(void *self, uint32_t lp_id)
+{
+    struct lp *lp = self;
+
+    return kick_lp(lp, lp->machine->lps[lp_id]);
+}
+
+static void invvpid(void *self, const struct flush_vcpu *vcpu, enum flush_invvpid type,
+                    gva_t address)
+{
+    static const enum invvpid_type types[] = {
+        [FLUSH_INVVPID_ADDRESS] = INVVPID_INDIVIDUAL_ADDRESS,
+        [FLUSH_INVVPID_SINGLE] = INVVPID_SINGLE_CONTEXT,
+        [FLUSH_INVVPID_ALL] = INVVPID_ALL_CONTEXTS,
+        [FLUSH_INVVPID_RETAINING_GLOBALS] = INVVPID_SINGLE_CONTEXT_RETAINING_GLOBALS,
+    };
+    const struct lp *lp = self;
+    uint16_t vpid = lp->vcpu->vmx->vpid;
+
+    ASSERT(vcpu == &lp->hv->flush_vcpu);
+    if (vmx_failed(vmx_invvpid(types[type], vpid, address.value))) {
+        panic("INVVPID type %d for VPID %u, address %llx failed", (int)types[type], vpid,
+              (unsigned long long)address.value);
+    }
+}
+
+static void relax(void *self)
+{
+    const struct lp *lp = self;
+
+    cpu_pause();
+    /* Acquire pairs with the exchange in panic: whoever waits while the machine stops, stops too. */
+    if (atomic_load_explicit(&lp->machine->stop_requested, memory_order_acquire) != 0) {
+        panic_park();
+    }
+}
+
+static void report_late(void *self, const struct flush_late *late)
+{
+    const struct lp *lp = self;
+    const struct lp *target = lp->machine->lps[late->lp_id];
+
+    log_line(LOG_WARNING, "flush",
+             "LP%02u VP%03u has not left %s for 100 ms (%s %llu); kicked again", target->lp_id,
+             target->vcpu->vp_index,
+             late->is_gva_section ? "a use of guest addresses" : "guest mode",
+             late->is_gva_section ? "gva_seq" : "run_seq", (unsigned long long)late->seq);
+}
+
+const struct flush_ops hv_flush_ops = {
+    .kick = kick,
+    .invvpid = invvpid,
+    .relax = relax,
+    .now = read_tsc,
+    .report = report_late,
+};
