@@ -45,12 +45,11 @@ static void take_apic_state(struct vcpu *vcpu)
 
     vmx->apic_base = cpu_read_msr(MSR_IA32_APIC_BASE);
     is_x2apic = (vmx->apic_base & IA32_APIC_BASE_EXTD) != 0;
-    atomic_store(&vmx->is_x2apic, is_x2apic);
-    atomic_store(&vmx->is_apic_enabled, (vmx->apic_base & IA32_APIC_BASE_ENABLE) != 0);
+    vmx_state_set_apic_mode(vmx, is_x2apic, (vmx->apic_base & IA32_APIC_BASE_ENABLE) != 0);
     if (!is_x2apic) {
         vmx->icr_high = apic_read(APIC_ICR_HIGH) & 0xFF000000;
-        atomic_store(&vmx->ldr, apic_read(APIC_LDR));
-        atomic_store(&vmx->dfr, apic_read(APIC_DFR));
+        vmx_state_set_ldr(vmx, apic_read(APIC_LDR));
+        vmx_state_set_dfr(vmx, apic_read(APIC_DFR));
     }
     vmx->is_pmi_armed = (apic_read(APIC_LVT_PMI) & APIC_LVT_MASKED) == 0;
 }
@@ -132,22 +131,20 @@ static void flush_firmware_translations(void)
 static void enter(struct entry_request *request)
 {
     struct lp *lp = request->lp;
-    struct machine *machine = lp->machine;
     enum entry_outcome outcome;
 
     run_prepare_first_exit(lp, resident_address(request->startup->resident,
                                                 (const void *)(uintptr_t)entry_first_exit));
-    atomic_store(&lp->shared.running, lp->vcpu);
-    lp->is_virtualised = true;
-    atomic_fetch_add(&machine->online, 1);
+    /* Release pairs with the acquire in print_lps (core/panic.c): the vCPU is filled in. */
+    atomic_store_explicit(&lp->shared.running, lp->vcpu, memory_order_release);
+    lp_set_virtualised(lp, true);
     flush_firmware_translations();
     outcome = entry_launch_here(lp);
     if (outcome == ENTRY_EXITED) {
-        return; /* as the guest: lp and machine are hidden now */
+        return; /* as the guest: lp is hidden now */
     }
     if (outcome != ENTRY_FAIL_STATE) { /* else leave.c has done it */
-        lp->is_virtualised = false;
-        atomic_fetch_sub(&machine->online, 1);
+        lp_set_virtualised(lp, false);
     }
     explain_launch(request, outcome);
     vmx_disable(lp);
@@ -201,17 +198,16 @@ static EFI_STATUS virtualise_one(struct startup *startup, UINTN index)
 {
     struct entry_request *request = &startup->requests[index];
     EFI_STATUS status = efi_mp_run(&startup->mp, index, virtualise, request);
+    /* Only an LP that has finished has written its request to the end. */
+    bool has_failed = !EFI_ERROR(status) && request->has_failed;
 
     request->has_timed_out = status == EFI_TIMEOUT;
-    if (!EFI_ERROR(status) && request->has_failed) {
-        status = EFI_DEVICE_ERROR;
-    }
-    if (EFI_ERROR(status)) {
+    if (EFI_ERROR(status) || has_failed) {
         efi_console_line(LOG_ERROR, "LP%02u (APIC id %x) cannot be virtualised: %s",
                          (unsigned int)index, startup->lps[index].apic_id,
-                         request->has_failed ? request->why : efi_status_name(status));
+                         has_failed ? request->why : efi_status_name(status));
     }
-    return status;
+    return has_failed ? EFI_DEVICE_ERROR : status;
 }
 
 /* Returns whether nothing of ours is in use on this LP any more. One that did not answer in time may
@@ -302,10 +298,12 @@ static EFI_STATUS virtualise_all(struct startup *startup)
     efi_console_line(LOG_INFO, "%u LPs run as guests; the boot processor follows",
                      (unsigned int)startup->mp.count - 1);
     log_drain();
-    /* Release: everything above is visible to an LP that sees it (vmx/exit_signal.c). */
+    /* Release: everything above is visible to an LP that sees it; pairs with the acquire loads in
+     * vmx/exit_signal.c and vmx/leave.c. */
     atomic_store_explicit(&startup->machine->is_started, true, memory_order_release);
     status = virtualise_one(startup, boot_lp);
     if (EFI_ERROR(status)) {
+        /* Release: as above, for the LPs that are to go back (vmx/leave.c). */
         atomic_store_explicit(&startup->machine->is_started, false, memory_order_release);
     }
     return status;

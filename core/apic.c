@@ -141,7 +141,7 @@ void apic_reset_by_init(void)
     apic_write(APIC_ESR, 0);
     if (!is_x2apic) {
         apic_write(APIC_LDR, 0);
-        apic_write(APIC_DFR, 0xFFFFFFFF);
+        apic_write(APIC_DFR, APIC_DFR_RESET);
     }
     apic_write(APIC_SVR, APIC_SVR_RESET);
 }

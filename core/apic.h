@@ -46,6 +46,7 @@ enum apic_register {
 #define APIC_ICR_LEVEL_ASSERT     (1u << 14)
 #define APIC_ICR_DELIVERY_NMI     0x400u
 #define APIC_BROADCAST_XAPIC      0xFFu
+#define APIC_DFR_RESET            0xFFFFFFFFu /* flat model */
 
 /* Whether this LP's APIC is in x2APIC mode now. */
 bool apic_is_x2apic(void);

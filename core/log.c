@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/log.h"
 
+#include <stdatomic.h>
+
 #include "core/cpu.h"
 #include "core/fmt.h"
 #include "core/lp.h"
@@ -9,8 +11,9 @@
 #define LOG_SEIZE_TRIES 1000000u
 
 static struct log_state *attached;
-/* Set once, by the LP that panics or stops the guest: only its lines are written from then on. */
-static const struct lp *volatile seized_by;
+/* Set once, by the LP that panics or stops the guest: only its lines are written from then on.
+ * Relaxed: who does not see it yet still takes the lock, and writes a last line. */
+static _Atomic(const struct lp *) seized_by;
 
 static const char level_letters[] = {'E', 'W', 'I', 'D'};
 
@@ -55,6 +58,7 @@ static size_t put_prefix(char *line, size_t size, enum log_level level, const ch
 static void write_line(enum log_level level, const char *area, const struct writer *writer,
                        const char *format, va_list args)
 {
+    const struct lp *owner;
     char line[LOG_LINE_CHARS];
     size_t length = put_prefix(line, sizeof(line), level, area, writer);
 
@@ -66,8 +70,9 @@ static void write_line(enum log_level level, const char *area, const struct writ
         line[length - 4] = line[length - 3] = line[length - 2] = '.';
     }
     line[length++] = '\n';
-    if (seized_by != NULL) {
-        if (seized_by == this_lp()) {
+    owner = atomic_load_explicit(&seized_by, memory_order_relaxed);
+    if (owner != NULL) {
+        if (owner == this_lp()) {
             uart_write(&attached->uart, line, length);
         }
         return;
@@ -112,7 +117,7 @@ void log_seize(void)
         }
         cpu_pause();
     }
-    seized_by = this_lp();
+    atomic_store_explicit(&seized_by, this_lp(), memory_order_relaxed);
 }
 
 void log_drain(void)

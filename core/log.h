@@ -3,7 +3,6 @@
 #define CORE_LOG_H
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

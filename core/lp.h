@@ -2,7 +2,6 @@
 #ifndef CORE_LP_H
 #define CORE_LP_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +9,7 @@
 #include "core/addr.h"
 #include "core/compiler.h"
 #include "core/cpu.h"
+#include "core/lp_shared.h"
 #include "core/nmi_account.h"
 #include "core/vcpu.h"
 
@@ -34,23 +34,6 @@ struct lp_tss {
     uint16_t io_map_base;
 } PACKED;
 
-struct lp_shared {
-    /* Odd while a guest runs on this LP, even in root mode; never reset. Written by this LP alone,
-     * with locked instructions; read by senders of kicks (docs/architecture.md, "The life of a
-     * kick"). */
-    ALIGNED(CACHE_LINE_BYTES) _Atomic uint64_t run_seq;
-    /* Odd while root mode uses a guest linear address on this LP (core/gva_section.h). */
-    _Atomic uint64_t gva_seq;
-    /* The vCPU that runs here, NULL before the first entry. */
-    _Atomic(struct vcpu *) running;
-    /* The EPT generation that this LP has invalidated up to. */
-    _Atomic uint64_t ept_generation_seen;
-
-    /* Kick accounting, written by senders: started before the ICR write, issued after it. */
-    ALIGNED(CACHE_LINE_BYTES) _Atomic uint64_t kicks_started;
-    _Atomic uint64_t kicks_issued;
-};
-
 struct machine;
 
 struct lp {
@@ -70,10 +53,11 @@ struct lp {
     volatile bool nmi_arrived;           /* guest sources of NMIs are still to be looked at */
     volatile uint32_t kicks_in_root;     /* NMIs since the last look; counted by the run loop */
     volatile bool machine_check_pending; /* to be given to the guest at the next entry */
-    bool is_in_vmx;                      /* VMXON done */
-    bool is_parked;                      /* stopped for good */
-    bool is_virtualised;                 /* its first VM entry succeeded */
-    int64_t tsc_correction;              /* what guest writes have added to this LP's TSC */
+    /* VMXON done. The boot processor reads it too, but only once MP services have said that this LP
+     * has finished (boot/virtualise.c), which orders the two. */
+    bool is_in_vmx;
+    bool is_parked;         /* stopped for good */
+    int64_t tsc_correction; /* what guest writes have added to this LP's TSC */
 
     uint64_t firmware_cr0, firmware_cr4; /* before VMX, for going back */
     uint64_t vmxon_region;               /* host-physical addresses of the VMX regions */
@@ -88,7 +72,6 @@ struct lp {
 
 STATIC_ASSERT(offsetof(struct lp, self) == 0);
 STATIC_ASSERT(offsetof(struct lp, shared) % CACHE_LINE_BYTES == 0);
-STATIC_ASSERT(offsetof(struct lp_shared, kicks_started) == CACHE_LINE_BYTES);
 
 /* The LP that executes this. Root mode only: GS base is loaded by each VM exit. */
 static inline struct lp *this_lp(void)

@@ -2,6 +2,7 @@
 #include "core/panic.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 
 #include "core/cpu.h"
 #include "core/fmt.h"
@@ -33,11 +34,12 @@ void panic_stop_others(void)
 {
     const struct lp *self = this_lp();
     struct machine *machine = self->machine;
-    uint32_t others = atomic_load_explicit(&machine->online, memory_order_relaxed);
+    /* Acquire pairs with the release in lp_set_virtualised. */
+    uint32_t others = atomic_load_explicit(&machine->online, memory_order_acquire);
 
     others = others > 0 ? others - 1 : 0;
     for (uint32_t i = 0; i < machine->lp_count; i++) {
-        if (machine->lps[i] != self && machine->lps[i]->is_virtualised) {
+        if (machine->lps[i] != self && lp_is_virtualised(machine->lps[i])) {
             root_ops.stop_lp(machine->lps[i]);
         }
     }
@@ -49,22 +51,22 @@ void panic_stop_others(void)
         cpu_pause();
     }
     log_line(LOG_ERROR, "panic", "only %u of %u other LPs have stopped",
-             atomic_load_explicit(&machine->stopped, memory_order_acquire), others);
+             atomic_load_explicit(&machine->stopped, memory_order_relaxed), others);
 }
 
-/* The LP whose report is being written; only that LP reads what it wrote. */
-static const struct lp *volatile reporter;
+/* The LP whose report is being written. Relaxed: equal to an LP only if that one has written it. */
+static _Atomic(const struct lp *) reporter;
 
 /* This LP becomes the one that reports, or parks: one report is written whole. */
 static void become_reporter(struct machine *machine)
 {
     /* Sequentially consistent: one winner; pairs with the loads in the NMI handler and run loop. */
-    if (atomic_exchange(&machine->stop_requested, 1) == 0) {
-        reporter = this_lp();
+    if (atomic_exchange_explicit(&machine->stop_requested, 1, memory_order_seq_cst) == 0) {
+        atomic_store_explicit(&reporter, this_lp(), memory_order_relaxed);
         log_seize();
         return;
     }
-    if (reporter == this_lp()) {
+    if (atomic_load_explicit(&reporter, memory_order_relaxed) == this_lp()) {
         log_line(LOG_ERROR, "panic", "another panic while the first was being reported");
         panic_stop_others();
         log_drain();
@@ -93,20 +95,31 @@ static void print_stack(const struct machine *machine, uint64_t rbp)
     }
 }
 
+static const char *mode_of(const struct lp *lp, uint64_t run_seq)
+{
+    if (!lp_is_virtualised(lp)) {
+        return "not virtualised";
+    }
+    return (run_seq & 1) != 0 ? "in guest mode" : "in root mode";
+}
+
+/* Relaxed: a picture of the moment, of LPs that may still run; nothing follows from it. */
 static void print_lps(const struct machine *machine)
 {
     for (uint32_t i = 0; i < machine->lp_count; i++) {
         const struct lp *lp = machine->lps[i];
         uint64_t run_seq = atomic_load_explicit(&lp->shared.run_seq, memory_order_relaxed);
+        uint64_t gva_seq = atomic_load_explicit(&lp->shared.gva_seq, memory_order_relaxed);
+        /* Acquire pairs with the release in boot/virtualise.c: the vCPU is filled in. */
+        const struct vcpu *vcpu = atomic_load_explicit(&lp->shared.running, memory_order_acquire);
+        char vp_text[12] = "no VP";
 
-        log_line(
-            LOG_ERROR, "panic", "LP%02u APIC id %x: %s, run_seq %llu, gva_seq %llu", lp->lp_id,
-            lp->apic_id,
-            !lp->is_virtualised  ? "not virtualised"
-            : (run_seq & 1) != 0 ? "in guest mode"
-                                 : "in root mode",
-            (unsigned long long)run_seq,
-            (unsigned long long)atomic_load_explicit(&lp->shared.gva_seq, memory_order_relaxed));
+        if (vcpu != NULL) {
+            (void)fmt_print(vp_text, sizeof(vp_text), "VP%03u", vcpu->vp_index);
+        }
+        log_line(LOG_ERROR, "panic", "LP%02u APIC id %x: %s %s, run_seq %llu, gva_seq %llu",
+                 lp->lp_id, lp->apic_id, vp_text, mode_of(lp, run_seq), (unsigned long long)run_seq,
+                 (unsigned long long)gva_seq);
     }
 }
 

@@ -42,7 +42,8 @@ static inline uint64_t ept_entry_load(const uint64_t *slot)
     return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
-/* One 64-bit store: a walk on another LP sees the old entry or the new one. */
+/* One 64-bit store: a walk on another LP sees the old entry or the new one. Release pairs with the
+ * acquire above and with the loads of the processors' own walks. */
 static inline void ept_entry_store(uint64_t *slot, uint64_t entry)
 {
     __atomic_store_n(slot, entry, __ATOMIC_RELEASE);

@@ -131,23 +131,25 @@ static bool is_allowed(const struct walk *walk)
     return !access->is_write || !obeys_write || (walk->rights & ENTRY_WRITE) != 0;
 }
 
-/* Sets flags in an entry if it still holds what the walk has read. */
+/* Sets flags in an entry if it still holds what the walk has read. Sequentially consistent, as the
+ * locked update of a processor's own walk is; pairs with the guest's changes of the entry. */
 static bool set_flags(const struct walk *walk, const struct level_entry *entry, uint64_t flags)
 {
-    /* Sequentially consistent, as a processor's locked update is. */
     if ((entry->value & flags) == flags) {
         return true;
     }
     if (walk->entry_bytes == 4) {
         uint32_t expected = (uint32_t)entry->value;
 
-        return atomic_compare_exchange_strong((_Atomic uint32_t *)entry->at, &expected,
-                                              expected | (uint32_t)flags);
+        return atomic_compare_exchange_strong_explicit((_Atomic uint32_t *)entry->at, &expected,
+                                                       expected | (uint32_t)flags,
+                                                       memory_order_seq_cst, memory_order_relaxed);
     } else {
         uint64_t expected = entry->value;
 
-        return atomic_compare_exchange_strong((_Atomic uint64_t *)entry->at, &expected,
-                                              expected | flags);
+        return atomic_compare_exchange_strong_explicit((_Atomic uint64_t *)entry->at, &expected,
+                                                       expected | flags, memory_order_seq_cst,
+                                                       memory_order_relaxed);
     }
 }
 

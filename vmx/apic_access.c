@@ -27,12 +27,10 @@ static void identity_of(const struct vcpu *vcpu, struct apic_identity *identity)
     const struct vmx_state *vmx = vcpu->vmx;
 
     identity->apic_id = vcpu->apic_id;
-    /* Relaxed: an IPI that races with a change of mode or destination may go by either. */
-    identity->is_x2apic = atomic_load_explicit(&vmx->is_x2apic, memory_order_relaxed);
-    identity->is_enabled = atomic_load_explicit(&vmx->is_apic_enabled, memory_order_relaxed);
-    identity->dfr = atomic_load_explicit(&vmx->dfr, memory_order_relaxed);
-    identity->ldr = identity->is_x2apic ? X2APIC_LDR_OF(vcpu->apic_id)
-                                        : atomic_load_explicit(&vmx->ldr, memory_order_relaxed);
+    identity->is_x2apic = vmx_state_is_x2apic(vmx);
+    identity->is_enabled = vmx_state_is_apic_enabled(vmx);
+    identity->dfr = vmx_state_dfr(vmx);
+    identity->ldr = identity->is_x2apic ? X2APIC_LDR_OF(vcpu->apic_id) : vmx_state_ldr(vmx);
 }
 
 static bool post(struct vcpu *target, const struct apic_ipi *ipi)
@@ -61,7 +59,7 @@ static void wake(struct lp *lp, struct vcpu *target, const struct apic_ipi *ipi)
 {
     struct lp *target_lp = lp->machine->lps[target->vcpu_id];
 
-    if (target->vmx->attention.is_waiting_in_hardware && ipi->delivery == APIC_DELIVERY_STARTUP) {
+    if (vmx_state_is_waiting_in_hardware(target->vmx) && ipi->delivery == APIC_DELIVERY_STARTUP) {
         (void)apic_send(((uint32_t)APIC_DELIVERY_STARTUP << 8) | APIC_ICR_LEVEL_ASSERT |
                             ipi->vector,
                         target_lp->apic_id, lp->vcpu->vmx->icr_high);
@@ -86,7 +84,7 @@ static void deliver(struct lp *lp, struct vcpu *sender, const struct apic_ipi *i
             stats_count(&sender->stats, STAT_NMIS_POSTED);
         }
         /* The target looks at its mailbox after the kick; the sender itself before its next entry. */
-        if ((post(target, ipi) || target->vmx->attention.is_waiting_in_hardware) &&
+        if ((post(target, ipi) || vmx_state_is_waiting_in_hardware(target->vmx)) &&
             target != sender) {
             wake(lp, target, ipi);
         }
@@ -111,7 +109,7 @@ enum exit_action apic_guest_wrote_x2apic_icr(struct lp *lp, struct vcpu *vcpu, u
 {
     struct apic_ipi ipi;
 
-    if (!vcpu->vmx->is_x2apic || !apic_ipi_from_x2apic(value, &ipi)) {
+    if (!vmx_state_is_x2apic(vcpu->vmx) || !apic_ipi_from_x2apic(value, &ipi)) {
         return EXIT_ACTION_GP;
     }
     vcpu->vmx->x2apic_icr = value & ~(uint64_t)APIC_ICR_DELIVERY_STATUS;
@@ -151,10 +149,10 @@ void apic_guest_wrote_page(struct lp *lp, struct vcpu *vcpu, uint32_t offset, ui
         vcpu->vmx->icr_high = value & 0xFF000000;
         break;
     case APIC_LDR:
-        atomic_store_explicit(&vcpu->vmx->ldr, value & 0xFF000000, memory_order_relaxed);
+        vmx_state_set_ldr(vcpu->vmx, value & 0xFF000000);
         break;
     case APIC_DFR:
-        atomic_store_explicit(&vcpu->vmx->dfr, value | 0x0FFFFFFF, memory_order_relaxed);
+        vmx_state_set_dfr(vcpu->vmx, value | 0x0FFFFFFF);
         break;
     case APIC_LVT_PMI:
         nmi_guest_wrote_lvt_pmi(vcpu, value);
@@ -212,18 +210,15 @@ static void take_mode(struct vcpu *vcpu, uint64_t value)
         /* Switched off and on again an APIC is as after reset. Ours is never off, so it is reset at
          * both ends: going off, and coming on, for what the hardware accepted in between. */
         apic_reset_by_init();
-        atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
-        atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+        vmx_state_reset_destination(vcpu->vmx);
         vcpu->vmx->icr_high = 0;
         vcpu->vmx->is_pmi_armed = false;
     }
-    if (is_x2apic && !vcpu->vmx->is_x2apic) {
+    if (is_x2apic && !vmx_state_is_x2apic(vcpu->vmx)) {
         vcpu->vmx->x2apic_icr = 0;
     }
     vcpu->vmx->apic_base = value;
-    atomic_store_explicit(&vcpu->vmx->is_x2apic, is_x2apic, memory_order_relaxed);
-    atomic_store_explicit(&vcpu->vmx->is_apic_enabled, (value & IA32_APIC_BASE_ENABLE) != 0,
-                          memory_order_relaxed);
+    vmx_state_set_apic_mode(vcpu->vmx, is_x2apic, (value & IA32_APIC_BASE_ENABLE) != 0);
     vmcs_write64(VMCS_MSR_BITMAP_ADDRESS, (uint64_t)(uintptr_t)bitmap);
 }
 

@@ -70,7 +70,7 @@ static void write_gpr(struct vcpu *vcpu, uint8_t index, uint64_t value)
 static void emulate(struct lp *lp, struct vcpu *vcpu, const struct insn *insn,
                     const struct insn_input *input, uint32_t offset)
 {
-    bool is_xapic = vcpu->vmx->is_apic_enabled && !vcpu->vmx->is_x2apic;
+    bool is_xapic = vmx_state_is_apic_enabled(vcpu->vmx) && !vmx_state_is_x2apic(vcpu->vmx);
     bool is_register = is_xapic && insn->width_bytes == 4 && offset % APIC_REGISTER_STEP == 0;
     struct insn_effect effect;
     uint64_t value = 0;

@@ -10,7 +10,8 @@
 
 static const struct msr_policy_context *policy_of(const struct vcpu *vcpu)
 {
-    return vcpu->vmx->is_x2apic ? &vcpu->partition->msr_x2apic : &vcpu->partition->msr_xapic;
+    return vmx_state_is_x2apic(vcpu->vmx) ? &vcpu->partition->msr_x2apic
+                                          : &vcpu->partition->msr_xapic;
 }
 
 static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler handler,
@@ -40,7 +41,7 @@ static bool read_emulated(struct vcpu *vcpu, uint32_t msr, enum msr_handler hand
     case MSR_HANDLER_X2APIC_ICR:
         /* The hardware's holds our last kick. */
         *value = vcpu->vmx->x2apic_icr;
-        return vcpu->vmx->is_x2apic;
+        return vmx_state_is_x2apic(vcpu->vmx);
     case MSR_HANDLER_NONE:
     case MSR_HANDLER_TSC:
     case MSR_HANDLER_TSC_ADJUST:

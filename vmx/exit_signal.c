@@ -132,8 +132,7 @@ enum exit_action exit_nmi_window(struct lp *lp, struct vcpu *vcpu)
 enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
 {
     stats_count(&vcpu->stats, STAT_HARDWARE_INITS);
-    atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
-    atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+    vmx_state_reset_destination(vcpu->vmx);
     guest_state_init(vcpu->partition, vcpu);
     inv_vpid_all(vcpu->partition, vcpu);
     if ((vcpu->vmx->apic_base & IA32_APIC_BASE_BSP) != 0) {
@@ -147,7 +146,7 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
         signal_post_init(&vcpu->signals);
         return EXIT_ACTION_RESUME;
     }
-    vcpu->vmx->attention.is_waiting_in_hardware = true;
+    vmx_state_set_waiting_in_hardware(vcpu->vmx, true);
     vmcs_write32(VMCS_GUEST_ACTIVITY_STATE, ACTIVITY_WAIT_FOR_SIPI);
     return EXIT_ACTION_RESUME;
 }
@@ -155,7 +154,7 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
 enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu)
 {
     (void)lp;
-    vcpu->vmx->attention.is_waiting_in_hardware = false;
+    vmx_state_set_waiting_in_hardware(vcpu->vmx, false);
     guest_state_start((uint8_t)vmcs_read(VMCS_EXIT_QUALIFICATION));
     inv_vpid_all(vcpu->partition, vcpu);
     return EXIT_ACTION_RESUME;

@@ -98,8 +98,7 @@ NORETURN static void go_back(struct lp *lp, uint64_t rip)
     fill_control_registers(lp, &frame);
     fill_segments(&frame);
     restore_msrs();
-    lp->is_virtualised = false;
-    atomic_fetch_sub(&machine->online, 1);
+    lp_set_virtualised(lp, false);
     if (vmx_leave_operation(lp) != STATUS_OK) {
         panic("LP%02u: VMCLEAR or VMXOFF failed", lp->lp_id);
     }

@@ -117,8 +117,10 @@ static void report_event(struct vcpu *vcpu, const char *event)
 /* The machine is about to go down by the guest's wish: what was counted is printed once. */
 static void report_end(struct vcpu *vcpu, const char *event)
 {
-    /* Sequentially consistent: one reporter of however many try at once. */
-    if (!atomic_exchange(&vcpu->partition->is_power_off_reported, true)) {
+    /* Relaxed: one reporter of however many try at once; nothing else goes by it. Pairs with itself
+     * on the other LPs. */
+    if (!atomic_exchange_explicit(&vcpu->partition->is_power_off_reported, true,
+                                  memory_order_relaxed)) {
         report_event(vcpu, event);
     }
 }

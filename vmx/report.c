@@ -160,7 +160,7 @@ void report_lp_state(struct lp *lp)
 {
     uint64_t reason;
 
-    if (lp->vcpu == NULL || !lp->is_virtualised) {
+    if (lp->vcpu == NULL || !lp_is_virtualised(lp)) {
         return;
     }
     if (vmx_failed(vmx_read(VMCS_EXIT_REASON, &reason))) {

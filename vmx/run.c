@@ -33,7 +33,7 @@ NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *wh
 {
     /* Sequentially consistent: one LP reports; pairs with the loads in the NMI handler and
      * in serve_nmis. */
-    if (atomic_exchange(&lp->machine->stop_requested, 1) != 0) {
+    if (atomic_exchange_explicit(&lp->machine->stop_requested, 1, memory_order_seq_cst) != 0) {
         panic_park();
     }
     log_seize();
@@ -49,8 +49,7 @@ static void carry_out_init(struct vcpu *vcpu)
 {
     stats_count(&vcpu->stats, STAT_SOFTWARE_INITS);
     apic_reset_by_init();
-    atomic_store_explicit(&vcpu->vmx->ldr, 0, memory_order_relaxed);
-    atomic_store_explicit(&vcpu->vmx->dfr, 0xFFFFFFFF, memory_order_relaxed);
+    vmx_state_reset_destination(vcpu->vmx);
     vcpu->vmx->icr_high = 0;
     vcpu->vmx->is_pmi_armed = false;
     vcpu->vmx->attention.has_nmi = false;
@@ -124,6 +123,7 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 {
     /* Cleared before the checks: an NMI from here on is seen by entry.asm. */
     lp->restart = 0;
+    /* Acquire pairs with the release of a post (vmx/signal.c). */
     if (atomic_load_explicit(&vcpu->signals, memory_order_acquire) != 0) {
         serve_signals(lp, vcpu);
     }
@@ -141,7 +141,8 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
 }
 
 /* Whether serve has anything to do. NMIs and machine checks set restart, also those that ended guest
- * mode; the exit path's hot case is that nothing is set. */
+ * mode; the exit path's hot case is that nothing is set. The acquire pairs with the release of a post
+ * (vmx/signal.c). */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
     const struct vmx_state *vmx = vcpu->vmx;
@@ -155,6 +156,7 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 __attribute__((noinline)) static void follow_ept(struct lp *lp, struct vcpu *vcpu,
                                                  uint64_t generation)
 {
+    /* Pairs with the acquire load in wait_for (vmx/kick.c). */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     inv_ept(vcpu->partition, vcpu);
     /* Release: after the invalidation; read by reports. */
@@ -170,6 +172,7 @@ static inline bool publish(struct lp *lp, struct vcpu *vcpu)
     /* Sequentially consistent: store, then load; pairs with the same in kick_all_for_ept. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
+    /* Relaxed: what this LP wrote itself. */
     if (__builtin_expect(generation == atomic_load_explicit(&lp->shared.ept_generation_seen,
                                                             memory_order_relaxed),
                          1)) {
@@ -180,7 +183,8 @@ static inline bool publish(struct lp *lp, struct vcpu *vcpu)
 }
 
 /* In the activity state wait-for-SIPI kicks have no effect, so it counts as root mode: run_seq is even
- * inside, and odd for the moment from the exit to the second increment. */
+ * inside, and odd for the moment from the exit to the second increment. Sequentially consistent, as
+ * every change of run_seq is; pairs with the loads in vmx/kick.c. */
 static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 {
     enum entry_outcome outcome;
@@ -198,7 +202,7 @@ __attribute__((noinline)) static enum entry_outcome enter_after_service(struct l
     do {
         serve(lp, vcpu);
     } while (!publish(lp, vcpu));
-    if (vcpu->vmx->attention.is_waiting_in_hardware) {
+    if (vmx_state_is_waiting_in_hardware(vcpu->vmx)) {
         return enter_waiting_in_hardware(lp);
     }
     return vmx_enter_guest(lp);

@@ -23,7 +23,7 @@ static void setup_execution_controls(const struct partition *partition, const st
 {
     const struct vmx_controls *controls = &partition->controls;
     const uint8_t *msr_bitmap =
-        vcpu->vmx->is_x2apic ? partition->msr_bitmap_x2apic : partition->msr_bitmap_xapic;
+        vmx_state_is_x2apic(vcpu->vmx) ? partition->msr_bitmap_x2apic : partition->msr_bitmap_xapic;
 
     vmcs_write32(VMCS_PIN_BASED_VM_EXECUTION_CONTROLS, controls->pin);
     vmcs_write32(VMCS_PRIMARY_PROCESSOR_BASED_VM_EXECUTION_CONTROLS, controls->proc);
