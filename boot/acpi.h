@@ -43,12 +43,6 @@ struct acpi_lp {
     bool is_online_capable; /* not enabled, but may be switched on later */
 };
 
-/* What SPCR names as the serial console. */
-struct acpi_console {
-    struct boot_register base;
-    uint8_t interface_type; /* 0, 1: 16550 */
-};
-
 /*
  * Checks the RSDP at address and opens the XSDT, or the RSDT where there is no valid XSDT.
  * STATUS_MALFORMED: bad signature, length or checksum. STATUS_NOT_FOUND: unreadable memory.
@@ -74,9 +68,6 @@ MUST_CHECK enum status acpi_madt_lps(const struct acpi_root *root, struct acpi_l
  * for has_mcfg and hpet_address, when there is no usable FADT.
  */
 void acpi_read_platform(const struct acpi_root *root, struct boot_acpi *out);
-
-/* The serial console that SPCR names. False: no SPCR table. */
-MUST_CHECK bool acpi_read_console(const struct acpi_root *root, struct acpi_console *out);
 
 /*
  * Searches AML for Name (\_Sx_, Package ...), x being '0' to '5', and takes the first two elements:

@@ -26,9 +26,7 @@
 #define GAS_BIT_WIDTH 1u
 #define GAS_ADDRESS   4u
 
-#define HPET_BASE           40u /* a GAS */
-#define SPCR_INTERFACE_TYPE 36u
-#define SPCR_BASE           40u /* a GAS */
+#define HPET_BASE 40u /* a GAS */
 
 #define SSDTS_MAX 256u
 
@@ -134,16 +132,4 @@ void acpi_read_platform(const struct acpi_root *root, struct boot_acpi *out)
         read_fadt(&table, out);
         read_definition_blocks(root, &table, out);
     }
-}
-
-bool acpi_read_console(const struct acpi_root *root, struct acpi_console *out)
-{
-    struct acpi_table table;
-
-    if (!acpi_find(root, "SPCR", 0, &table)) {
-        return false;
-    }
-    out->interface_type = (uint8_t)acpi_field(&table, SPCR_INTERFACE_TYPE, 1);
-    out->base = read_gas(&table, SPCR_BASE);
-    return true;
 }

@@ -138,23 +138,6 @@ static inline void cpu_clear_breakpoint_addresses(void)
 }
 
 /* Needs CR4.OSXSAVE. A value that the processor does not accept raises #GP. */
-static inline void cpu_write_xcr0(uint64_t value)
-{
-    __asm__ volatile("xsetbv"
-                     :
-                     : "c"(0), "a"((uint32_t)value), "d"((uint32_t)(value >> 32))
-                     : "memory");
-}
-
-static inline uint64_t cpu_read_xcr0(void)
-{
-    uint32_t low;
-    uint32_t high;
-
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return ((uint64_t)high << 32) | low;
-}
-
 static inline uint8_t cpu_in8(uint16_t port)
 {
     uint8_t value;
@@ -242,16 +225,6 @@ static inline void cpu_write_back_invalidate_caches(void)
     __asm__ volatile("wbinvd" : : : "memory");
 }
 
-static inline void cpu_load_gdt(const struct cpu_descriptor_table *table)
-{
-    __asm__ volatile("lgdt %0" : : "m"(*table) : "memory");
-}
-
-static inline void cpu_load_idt(const struct cpu_descriptor_table *table)
-{
-    __asm__ volatile("lidt %0" : : "m"(*table) : "memory");
-}
-
 static inline void cpu_store_gdt(struct cpu_descriptor_table *table)
 {
     __asm__ volatile("sgdt %0" : "=m"(*table));
@@ -262,22 +235,12 @@ static inline void cpu_store_idt(struct cpu_descriptor_table *table)
     __asm__ volatile("sidt %0" : "=m"(*table));
 }
 
-static inline void cpu_load_task_register(uint16_t selector)
-{
-    __asm__ volatile("ltr %0" : : "r"(selector) : "memory");
-}
-
 static inline uint16_t cpu_store_task_register(void)
 {
     uint16_t selector;
 
     __asm__ volatile("str %0" : "=r"(selector));
     return selector;
-}
-
-static inline void cpu_load_ldt(uint16_t selector)
-{
-    __asm__ volatile("lldt %0" : : "r"(selector) : "memory");
 }
 
 static inline uint16_t cpu_store_ldt(void)

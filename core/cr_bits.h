@@ -35,9 +35,13 @@
 #define RFLAGS_DF         BIT64(10)
 #define RFLAGS_VM         BIT64(17)
 
-#define DR6_RESET 0xFFFF0FF0ull
-#define DR6_BS    BIT64(14)
-#define DR7_RESET 0x400ull
-#define DR7_GD    BIT64(13)
+#define DR6_RESET       0xFFFF0FF0ull
+#define DR6_BREAKPOINTS 0xFull /* B0 to B3 */
+#define DR6_NO_BUS_LOCK BIT64(11)
+#define DR6_BD          BIT64(13)
+#define DR6_BS          BIT64(14)
+#define DR6_NO_RTM      BIT64(16)
+#define DR7_RESET       0x400ull
+#define DR7_GD          BIT64(13)
 
 #endif

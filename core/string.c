@@ -10,15 +10,3 @@ size_t str_length(const char *text, size_t limit)
     }
     return length;
 }
-
-bool str_equal(const char *a, const char *b)
-{
-    while (*a == *b) {
-        if (*a == '\0') {
-            return true;
-        }
-        a++;
-        b++;
-    }
-    return false;
-}

@@ -2,7 +2,6 @@
 #ifndef CORE_STRING_H
 #define CORE_STRING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -16,8 +15,5 @@ int memcmp(const void *a, const void *b, size_t bytes);
 
 /* Length of a NUL-terminated string, at most limit. */
 size_t str_length(const char *text, size_t limit);
-
-/* Whether two NUL-terminated strings are the same. */
-bool str_equal(const char *a, const char *b);
 
 #endif

@@ -212,7 +212,8 @@ static enum hyperv_msr_result write_tsc_invariant_control(struct hyperv_vp *vp, 
     if ((value & ~HV_X64_MSR_TSC_INVARIANT_ON) != 0 || (value == 0 && load(control) != 0)) {
         return HYPERV_MSR_GP;
     }
-    atomic_fetch_or(control, value);
+    /* Relaxed: the bit orders nothing. */
+    atomic_fetch_or_explicit(control, value, memory_order_relaxed);
     return HYPERV_MSR_OK;
 }
 

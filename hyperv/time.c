@@ -45,20 +45,22 @@ static uint32_t next_sequence(uint32_t sequence)
                : sequence;
 }
 
-/* Readers compare the sequence before with that after, so scale and offset stand between two
- * sequentially consistent stores of it. */
+/* Readers compare the sequence before with that after, so scale and offset stand between two stores of
+ * it, all in one order; they pair with the guest's loads. */
 static void publish(struct hyperv_partition *partition)
 {
     struct hv_reference_tsc_page *page = partition->reference_tsc_page;
     bool is_valid = partition->is_tsc_agreed &&
                     (partition->privileges & HV_ACCESS_PARTITION_REFERENCE_TSC) != 0;
 
-    atomic_store(&page->tsc_sequence, HV_REFERENCE_TSC_SEQUENCE_INVALID);
-    atomic_store(&page->tsc_scale, partition->tsc_scale);
-    atomic_store(&page->tsc_offset, partition->time_offset);
+    atomic_store_explicit(&page->tsc_sequence, HV_REFERENCE_TSC_SEQUENCE_INVALID,
+                          memory_order_seq_cst);
+    atomic_store_explicit(&page->tsc_scale, partition->tsc_scale, memory_order_seq_cst);
+    atomic_store_explicit(&page->tsc_offset, partition->time_offset, memory_order_seq_cst);
     if (is_valid) {
         partition->tsc_sequence_last = next_sequence(partition->tsc_sequence_last);
-        atomic_store(&page->tsc_sequence, partition->tsc_sequence_last);
+        atomic_store_explicit(&page->tsc_sequence, partition->tsc_sequence_last,
+                              memory_order_seq_cst);
     }
 }
 

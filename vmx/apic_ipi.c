@@ -3,11 +3,9 @@
 
 #include "core/bits.h"
 
-#define ICR_LOGICAL         BIT32(11)
-#define ICR_ASSERT          BIT32(14)
-#define ICR_LEVEL           BIT32(15)
-#define ICR_SHORTHAND_SHIFT 18u
-#define ICR_DELIVERY_SHIFT  8u
+#define ICR_LOGICAL BIT32(11)
+#define ICR_ASSERT  BIT32(14)
+#define ICR_LEVEL   BIT32(15)
 /* Processors ignore bit 12 (delivery status) in x2APIC mode and refuse the other reserved bits. */
 #define ICR_X2APIC_RESERVED (MASK64(31, 20) | MASK64(17, 16) | BIT64(13))
 
@@ -26,13 +24,6 @@ static void decode_low(uint32_t low, struct apic_ipi *ipi)
     ipi->is_level = (low & ICR_LEVEL) != 0;
 }
 
-static uint32_t encode_low(const struct apic_ipi *ipi)
-{
-    return ipi->vector | (uint32_t)ipi->delivery << ICR_DELIVERY_SHIFT |
-           (uint32_t)ipi->shorthand << ICR_SHORTHAND_SHIFT | (ipi->is_logical ? ICR_LOGICAL : 0) |
-           (ipi->is_assert ? ICR_ASSERT : 0) | (ipi->is_level ? ICR_LEVEL : 0);
-}
-
 void apic_ipi_from_xapic(uint32_t icr_low, uint32_t icr_high, struct apic_ipi *ipi)
 {
     decode_low(icr_low, ipi);
@@ -46,17 +37,6 @@ bool apic_ipi_from_x2apic(uint64_t icr, struct apic_ipi *ipi)
     ipi->is_x2apic = true;
     ipi->destination = (uint32_t)(icr >> 32);
     return (icr & ICR_X2APIC_RESERVED) == 0;
-}
-
-uint64_t apic_ipi_to_x2apic(const struct apic_ipi *ipi)
-{
-    return (uint64_t)ipi->destination << 32 | encode_low(ipi);
-}
-
-void apic_ipi_to_xapic(const struct apic_ipi *ipi, uint32_t *icr_low, uint32_t *icr_high)
-{
-    *icr_low = encode_low(ipi);
-    *icr_high = ipi->destination << 24;
 }
 
 bool apic_ipi_is_effective(const struct apic_ipi *ipi)

@@ -58,10 +58,6 @@ void apic_ipi_from_xapic(uint32_t icr_low, uint32_t icr_high, struct apic_ipi *i
 /* From a WRMSR to 0x830. False: a reserved bit is set, #GP. */
 bool apic_ipi_from_x2apic(uint64_t icr, struct apic_ipi *ipi) MUST_CHECK;
 
-/* The ICR words that send this IPI again. */
-uint64_t apic_ipi_to_x2apic(const struct apic_ipi *ipi);
-void apic_ipi_to_xapic(const struct apic_ipi *ipi, uint32_t *icr_low, uint32_t *icr_high);
-
 /* Whether it does anything at all: false for INIT level de-assert (ignored by processors since the
  * Pentium 4) and for the reserved delivery modes. */
 bool apic_ipi_is_effective(const struct apic_ipi *ipi);

@@ -163,15 +163,6 @@ static enum exit_action write_cr4(const struct vcpu *vcpu, uint64_t value)
     return EXIT_ACTION_ADVANCE;
 }
 
-static uint64_t lmsw_value(uint16_t source)
-{
-    uint64_t low = CR0_PE | CR0_MP | CR0_EM | CR0_TS;
-    uint64_t cr0 = guest_state_read_cr0();
-
-    /* LMSW can set PE but not clear it. */
-    return (cr0 & ~(low & ~CR0_PE)) | (source & low);
-}
-
 enum exit_action exit_cr_access(struct lp *lp, struct vcpu *vcpu)
 {
     struct cr_access access;
@@ -188,9 +179,7 @@ enum exit_action exit_cr_access(struct lp *lp, struct vcpu *vcpu)
         }
         break;
     case CR_ACCESS_CLTS:
-        return write_cr0(vcpu, guest_state_read_cr0() & ~CR0_TS);
-    case CR_ACCESS_LMSW:
-        return write_cr0(vcpu, lmsw_value(access.lmsw_value));
+    case CR_ACCESS_LMSW: /* PE, MP, EM and TS are the guest's own: neither exits */
     case CR_ACCESS_MOV_FROM:
         break;
     }

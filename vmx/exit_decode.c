@@ -2,62 +2,11 @@
 #include "vmx/exit_decode.h"
 
 #include "core/bits.h"
-#include "core/compiler.h"
-
-#define EXIT_REASON_BASIC_MASK    0xFFFFu
-#define EXIT_REASON_BUS_LOCK      BIT32(26)
-#define EXIT_REASON_ENCLAVE       BIT32(27)
-#define EXIT_REASON_ENTRY_FAILURE BIT32(31)
-
-void exit_decode_reason(uint32_t exit_reason, struct vm_exit *exit)
-{
-    exit->basic_reason = exit_reason & EXIT_REASON_BASIC_MASK;
-    exit->is_entry_failure = (exit_reason & EXIT_REASON_ENTRY_FAILURE) != 0;
-    exit->is_bus_lock = (exit_reason & EXIT_REASON_BUS_LOCK) != 0;
-    exit->is_enclave_mode = (exit_reason & EXIT_REASON_ENCLAVE) != 0;
-}
-
-bool exit_has_instruction_length(uint32_t basic_reason)
-{
-    /* From and to, both included. */
-    static const struct {
-        enum exit_reason first, last;
-    } instructions[] = {
-        {EXIT_REASON_CPUID, EXIT_REASON_WRMSR},
-        {EXIT_REASON_MWAIT, EXIT_REASON_MWAIT},
-        {EXIT_REASON_MONITOR, EXIT_REASON_PAUSE},
-        {EXIT_REASON_GDTR_OR_IDTR_ACCESS, EXIT_REASON_LDTR_OR_TR_ACCESS},
-        {EXIT_REASON_INVEPT, EXIT_REASON_RDTSCP},
-        {EXIT_REASON_INVVPID, EXIT_REASON_XSETBV},
-        {EXIT_REASON_RDRAND, EXIT_REASON_RDSEED},
-        {EXIT_REASON_XSAVES, EXIT_REASON_PCONFIG},
-        {EXIT_REASON_UMWAIT, EXIT_REASON_ENCLV},
-        {EXIT_REASON_SEAMCALL, EXIT_REASON_UWRMSR},
-        {EXIT_REASON_RDMSR_IMMEDIATE, EXIT_REASON_WRMSRNS_IMMEDIATE},
-    };
-
-    for (unsigned int i = 0; i < ARRAY_LEN(instructions); i++) {
-        if (basic_reason >= (uint32_t)instructions[i].first &&
-            basic_reason <= (uint32_t)instructions[i].last) {
-            return true;
-        }
-    }
-    return false;
-}
 
 void exit_decode_cr_access(uint64_t qualification, struct cr_access *access)
 {
     access->cr = (uint8_t)bits_get(qualification, 3, 0);
     access->type = (enum cr_access_type)bits_get(qualification, 5, 4);
-    access->lmsw_from_memory = (qualification & BIT64(6)) != 0;
-    access->register_index = (uint8_t)bits_get(qualification, 11, 8);
-    access->lmsw_value = (uint16_t)bits_get(qualification, 31, 16);
-}
-
-void exit_decode_dr_access(uint64_t qualification, struct dr_access *access)
-{
-    access->dr = (uint8_t)bits_get(qualification, 2, 0);
-    access->is_read = (qualification & BIT64(4)) != 0;
     access->register_index = (uint8_t)bits_get(qualification, 11, 8);
 }
 

@@ -20,49 +20,14 @@ enum exit_reason {
     EXIT_REASON_LIMIT /* one above the largest number: size for tables indexed by reason */
 };
 
-/* An exit. The caller fills in the words it has read (those a reason does not define are unused);
- * exit_decode_reason fills in the first four members. */
-struct vm_exit {
-    uint32_t basic_reason; /* bits 15:0; may be a number that enum exit_reason does not have */
-    bool is_entry_failure; /* bit 31: the guest has not run */
-    bool is_bus_lock;      /* bit 26: bus lock detected as well */
-    bool is_enclave_mode;  /* bit 27 */
-    uint32_t instruction_length;
-    uint32_t instruction_information;
-    uint64_t qualification;
-    uint64_t guest_physical_address;
-    uint64_t guest_linear_address;
-    uint32_t interruption_information;
-    uint32_t interruption_error_code;
-    uint32_t idt_vectoring_information;
-    uint32_t idt_vectoring_error_code;
-};
-
-/* Splits the exit-reason field. */
-void exit_decode_reason(uint32_t exit_reason, struct vm_exit *exit);
-
-/* Whether the exit was caused by an instruction of the guest, so that VM-exit instruction length
- * is defined and RIP may be advanced by it (SDM, "Information for VM Exits Due to Instruction
- * Execution"). Fault-like exits (EPT violation, exceptions) give false. */
-bool exit_has_instruction_length(uint32_t basic_reason);
-
 enum cr_access_type { CR_ACCESS_MOV_TO, CR_ACCESS_MOV_FROM, CR_ACCESS_CLTS, CR_ACCESS_LMSW };
 
 struct cr_access {
     enum cr_access_type type;
     uint8_t cr;             /* control register number; 0 for CLTS and LMSW */
     uint8_t register_index; /* MOV: 0 = RAX ... 15 = R15, RSP = 4 */
-    bool lmsw_from_memory;  /* LMSW: the operand was in memory */
-    uint16_t lmsw_value;    /* LMSW: the source data */
 };
 void exit_decode_cr_access(uint64_t qualification, struct cr_access *access);
-
-struct dr_access {
-    uint8_t dr;
-    uint8_t register_index;
-    bool is_read; /* MOV from DR */
-};
-void exit_decode_dr_access(uint64_t qualification, struct dr_access *access);
 
 struct io_access {
     uint16_t port;

@@ -20,24 +20,21 @@
 
 /* Exceptions, NMI, INIT, SIPI, triple fault, and the instructions that need no file of their own. */
 
-#define DEBUGCTL_LBR             BIT64(0)
-#define QUALIFICATION_DEBUG_BITS 0x600Full /* B0-B3, BD, BS */
-#define QUALIFICATION_BUS_LOCK   BIT64(11)
-#define QUALIFICATION_RTM        BIT64(16)
-#define DR6_BREAKPOINTS          0xFull
-#define DR6_NO_BUS_LOCK          BIT64(11)
-#define DR6_NO_RTM               BIT64(16)
+#define DEBUGCTL_LBR BIT64(0)
 
 /* DR6 as the delivery leaves it: the conditions that were met, and the two bits that are cleared when
  * theirs is met, where the processor has them. */
 static uint64_t dr6_after(uint64_t qualification)
 {
-    uint64_t dr6 = (cpu_read_dr6() & ~DR6_BREAKPOINTS) | (qualification & QUALIFICATION_DEBUG_BITS);
+    uint64_t dr6 = cpu_read_dr6() & ~DR6_BREAKPOINTS;
+    struct debug_exit debug;
 
-    if ((qualification & QUALIFICATION_BUS_LOCK) != 0) {
+    exit_decode_debug(qualification, &debug);
+    dr6 |= debug.breakpoints | (debug.is_bd ? DR6_BD : 0) | (debug.is_single_step ? DR6_BS : 0);
+    if (debug.is_bus_lock) {
         dr6 &= ~DR6_NO_BUS_LOCK;
     }
-    if ((qualification & QUALIFICATION_RTM) != 0) {
+    if (debug.is_rtm) {
         dr6 &= ~DR6_NO_RTM;
     }
     return dr6;

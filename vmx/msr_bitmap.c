@@ -41,13 +41,6 @@ void msr_bitmap_set(uint8_t page[MSR_BITMAP_BYTES], uint32_t msr, bool is_write,
     }
 }
 
-bool msr_bitmap_exits(const uint8_t page[MSR_BITMAP_BYTES], uint32_t msr, bool is_write)
-{
-    int32_t bit = bit_of(msr, is_write);
-
-    return bit < 0 || (page[bit / 8] >> (bit & 7) & 1) != 0;
-}
-
 void msr_bitmap_build(uint8_t page[MSR_BITMAP_BYTES], const struct msr_policy_context *context)
 {
     struct msr_range range;

@@ -20,7 +20,4 @@ void msr_bitmap_build(uint8_t page[MSR_BITMAP_BYTES], const struct msr_policy_co
 /* Sets or clears one bit. Nothing happens for an MSR outside the two ranges. */
 void msr_bitmap_set(uint8_t page[MSR_BITMAP_BYTES], uint32_t msr, bool is_write, bool exits);
 
-/* Whether the access exits with this page. */
-bool msr_bitmap_exits(const uint8_t page[MSR_BITMAP_BYTES], uint32_t msr, bool is_write);
-
 #endif

@@ -31,14 +31,6 @@ static bool fixed_index(uint32_t msr, unsigned int *index)
     return false;
 }
 
-bool mtrr_shadow_is_mtrr(uint32_t msr)
-{
-    unsigned int index;
-
-    return msr == MSR_IA32_MTRRCAP || msr == MSR_IA32_MTRR_DEF_TYPE ||
-           (msr >= VARIABLE_FIRST && msr <= VARIABLE_LAST) || fixed_index(msr, &index);
-}
-
 /* The copy behind a register that can be read and written; NULL: there is no such register. */
 static uint64_t *find_register(struct mtrr_state *state, uint32_t msr)
 {

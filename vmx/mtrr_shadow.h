@@ -21,10 +21,6 @@ struct mtrr_shadow {
 /* Takes over the hardware's registers. MTRRCAP shows VCNT, FIX and WC only (no SMRR, no PRMRR). */
 void mtrr_shadow_init(struct mtrr_shadow *shadow, const struct mtrr_state *hardware);
 
-/* Whether msr belongs to the MTRRs: MTRRCAP, DEF_TYPE, the fixed ones, and 200h to 23Fh (variable
- * pairs, existing or not). SMRR is not among them. */
-bool mtrr_shadow_is_mtrr(uint32_t msr);
-
 /* RDMSR. False: there is no such register, give the guest #GP; *value is 0 then. */
 MUST_CHECK bool mtrr_shadow_read(const struct mtrr_shadow *shadow, uint32_t msr, uint64_t *value);
 

@@ -12,13 +12,11 @@ static const char *const exit_reason_names[EXIT_REASON_LIMIT] = {
 #undef EXIT_REASON
 };
 
-#define WIDTH_BITS_16      16
-#define WIDTH_BITS_32      32
-#define WIDTH_BITS_64      64
-#define WIDTH_BITS_NATURAL 64
-
-static const struct vmcs_field_info vmcs_fields[] = {
-#define VMCS_FIELD(width, name, encoding) {encoding, WIDTH_BITS_##width, #name},
+static const struct {
+    uint16_t encoding;
+    const char *name;
+} vmcs_fields[] = {
+#define VMCS_FIELD(width, name, encoding) {encoding, #name},
 #include "vmx/vmcs_fields.def"
 #undef VMCS_FIELD
 };
@@ -111,16 +109,6 @@ const char *exit_reason_name(uint32_t basic_reason)
 {
     return named(exit_reason_names, ARRAY_LEN(exit_reason_names), basic_reason,
                  "unknown exit reason");
-}
-
-unsigned int vmcs_field_count(void)
-{
-    return ARRAY_LEN(vmcs_fields);
-}
-
-const struct vmcs_field_info *vmcs_field_at(unsigned int index)
-{
-    return index < ARRAY_LEN(vmcs_fields) ? &vmcs_fields[index] : NULL;
 }
 
 const char *vmcs_field_name(uint32_t encoding)

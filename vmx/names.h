@@ -18,17 +18,6 @@ const char *exit_reason_name(uint32_t basic_reason);
 /* The SDM's name of a VMCS field, by encoding; bit 0 (access to the high half) is ignored. */
 const char *vmcs_field_name(uint32_t encoding);
 
-/* The list of all fields, for dumps. */
-struct vmcs_field_info {
-    uint16_t encoding;
-    uint8_t width_bits; /* 16, 32, 64; natural width: 64 */
-    const char *name;
-};
-unsigned int vmcs_field_count(void);
-
-/* The entry number index of the list, or NULL past its end. */
-const struct vmcs_field_info *vmcs_field_at(unsigned int index);
-
 /* SDM volume 3, "VM Instruction Error Numbers". */
 const char *vmx_instruction_error_name(uint32_t error);
 

@@ -16,10 +16,23 @@
 
 #define REPORT_BYTES              15u
 #define REPORT_TEXT_CHARS         200u
+#define REPORT_CONTROLS_CHARS     340u
 #define EXIT_REASON_BASIC(reason) ((reason)&0xFFFFu)
 
 #define LINE(...)   log_line(LOG_ERROR, "report", __VA_ARGS__)
 #define WIDE(value) ((unsigned long long)(value))
+
+static void report_task_switch(uint64_t qualification)
+{
+    static const char *const sources[] = {[TASK_SWITCH_CALL] = "CALL",
+                                          [TASK_SWITCH_IRET] = "IRET",
+                                          [TASK_SWITCH_JMP] = "JMP",
+                                          [TASK_SWITCH_GATE] = "a task gate in the IDT"};
+    struct task_switch task;
+
+    exit_decode_task_switch(qualification, &task);
+    LINE("task switch to TSS selector %04x by %s", task.selector, sources[task.source]);
+}
 
 static void report_reason(void)
 {
@@ -42,6 +55,9 @@ static void report_reason(void)
              WIDE(vmcs_read64(VMCS_GUEST_PHYSICAL_ADDRESS)),
              WIDE(vmcs_read(VMCS_GUEST_LINEAR_ADDRESS)), violation.is_read ? "read " : "",
              violation.is_write ? "write " : "", violation.is_fetch ? "fetch " : "");
+    }
+    if (EXIT_REASON_BASIC(reason) == EXIT_REASON_TASK_SWITCH) {
+        report_task_switch(qualification);
     }
 }
 
@@ -97,6 +113,15 @@ static void report_segments(void)
          WIDE(vmcs_read(VMCS_GUEST_IDTR_BASE)), vmcs_read32(VMCS_GUEST_IDTR_LIMIT));
 }
 
+static void report_control_names(enum control_group group, enum vmcs_field32 field)
+{
+    uint32_t value = vmcs_read32(field);
+    char text[REPORT_CONTROLS_CHARS];
+
+    (void)control_bits_text(group, value, text, sizeof(text));
+    LINE("controls: %s %08x: %s", control_group_name(group), value, text);
+}
+
 static void report_controls(void)
 {
     char text[REPORT_TEXT_CHARS];
@@ -105,11 +130,11 @@ static void report_controls(void)
     LINE("activity: %s; blocking: %s; pending debug exceptions %llx",
          activity_state_name(vmcs_read32(VMCS_GUEST_ACTIVITY_STATE)), text,
          WIDE(vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS)));
-    LINE("controls: pin %08x proc %08x proc2 %08x entry %08x exit %08x",
-         vmcs_read32(VMCS_PIN_BASED_VM_EXECUTION_CONTROLS),
-         vmcs_read32(VMCS_PRIMARY_PROCESSOR_BASED_VM_EXECUTION_CONTROLS),
-         vmcs_read32(VMCS_SECONDARY_PROCESSOR_BASED_VM_EXECUTION_CONTROLS),
-         vmcs_read32(VMCS_VM_ENTRY_CONTROLS), vmcs_read32(VMCS_PRIMARY_VM_EXIT_CONTROLS));
+    report_control_names(CONTROLS_PIN, VMCS_PIN_BASED_VM_EXECUTION_CONTROLS);
+    report_control_names(CONTROLS_PROC, VMCS_PRIMARY_PROCESSOR_BASED_VM_EXECUTION_CONTROLS);
+    report_control_names(CONTROLS_PROC2, VMCS_SECONDARY_PROCESSOR_BASED_VM_EXECUTION_CONTROLS);
+    report_control_names(CONTROLS_ENTRY, VMCS_VM_ENTRY_CONTROLS);
+    report_control_names(CONTROLS_EXIT, VMCS_PRIMARY_VM_EXIT_CONTROLS);
 }
 
 static void report_bytes(struct lp *lp, const struct vcpu *vcpu)

@@ -174,6 +174,7 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
  * waits for just that, and the entry begins anew. */
 static void follow_ept(struct lp *lp, struct vcpu *vcpu, uint64_t generation)
 {
+    /* Pairs with the loads of run_seq in core/flush_wait.c. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     inv_ept(vcpu->partition, vcpu);
     /* Release: after the invalidation; read by reports. */
@@ -185,6 +186,7 @@ static inline bool is_ept_stale(const struct lp *lp, const struct vcpu *vcpu, ui
 {
     /* Sequentially consistent, after run_seq was made odd: pairs with the same in kick_all_for_ept. */
     *generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
+    /* Relaxed: what this LP wrote itself. */
     return *generation !=
            atomic_load_explicit(&lp->shared.ept_generation_seen, memory_order_relaxed);
 }
@@ -238,7 +240,7 @@ __attribute__((noinline)) static enum entry_outcome enter_after_service(struct l
         }
         publish(lp);
     } while (!settle(lp, vcpu));
-    if (vcpu->vmx->attention.is_waiting_in_hardware) {
+    if (vmx_state_is_waiting_in_hardware(vcpu->vmx)) {
         return enter_waiting_in_hardware(lp);
     }
     return vmx_enter_guest(lp);

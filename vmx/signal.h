@@ -24,7 +24,6 @@
 #define SIGNAL_INIT        (1u << 9)
 #define SIGNAL_SIPI        (1u << 10)
 #define SIGNAL_WAITING     (1u << 11)
-#define SIGNAL_PENDING     (SIGNAL_NMI | SIGNAL_INIT | SIGNAL_SIPI)
 
 /* Posts to a mailbox. The caller then sends a kick, whatever the state of the target is: the kick
  * ends guest mode, a halt in root mode, or makes an entry begin again. Any LP. signal_post_sipi

@@ -89,7 +89,6 @@ static void open_root(struct dump *dump, const char *path, struct acpi_root *roo
 static void expect_processors(const struct acpi_root *root)
 {
     struct acpi_lp lps[PROCESSORS];
-    struct acpi_console console;
     size_t count = 0;
 
     assert_int_equal(acpi_madt_lps(root, lps, PROCESSORS, &count), STATUS_OK);
@@ -99,7 +98,6 @@ static void expect_processors(const struct acpi_root *root)
         assert_true(lps[i].is_enabled);
     }
     assert_int_equal(acpi_madt_lps(root, lps, PROCESSORS - 1, &count), STATUS_OUT_OF_RANGE);
-    assert_false(acpi_read_console(root, &console));
 }
 
 static void expect_register(const struct boot_register *actual, uint64_t address)

@@ -66,24 +66,6 @@ static void reserved_bits_fault_in_x2apic(void **state)
     assert_int_equal(ipi.delivery, APIC_DELIVERY_NMI);
 }
 
-static void words_survive_a_round_trip(void **state)
-{
-    static const uint32_t lows[] = {0x000000FD, 0x0000C500, 0x000C4687, 0x00000400, 0x000808EF};
-
-    (void)state;
-    for (unsigned int i = 0; i < ARRAY_LEN(lows); i++) {
-        struct apic_ipi ipi = from_x2apic(0xABCD123400000000ull | lows[i]);
-        uint32_t low;
-        uint32_t high;
-
-        assert_int_equal(apic_ipi_to_x2apic(&ipi), 0xABCD123400000000ull | lows[i]);
-        ipi = from_xapic(lows[i], 0x07000000);
-        apic_ipi_to_xapic(&ipi, &low, &high);
-        assert_int_equal(low, lows[i]);
-        assert_int_equal(high, 0x07000000);
-    }
-}
-
 static void only_some_are_effective_or_ours(void **state)
 {
     static const struct {
@@ -203,7 +185,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(icr_values_are_decoded),
         cmocka_unit_test(reserved_bits_fault_in_x2apic),
-        cmocka_unit_test(words_survive_a_round_trip),
         cmocka_unit_test(only_some_are_effective_or_ours),
         cmocka_unit_test(shorthands_go_by_the_sender),
         cmocka_unit_test(physical_destinations),

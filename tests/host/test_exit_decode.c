@@ -4,53 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "core/compiler.h"
 #include "vmx/exit_decode.h"
-
-static void reasons_are_split(void **state)
-{
-    struct vm_exit exit = {0};
-
-    (void)state;
-    exit_decode_reason(0x80000021, &exit);
-    assert_int_equal(exit.basic_reason, EXIT_REASON_ENTRY_FAILURE_GUEST_STATE);
-    assert_true(exit.is_entry_failure);
-    exit_decode_reason(0x0400000A, &exit);
-    assert_int_equal(exit.basic_reason, EXIT_REASON_CPUID);
-    assert_true(exit.is_bus_lock);
-    assert_false(exit.is_entry_failure || exit.is_enclave_mode);
-    exit_decode_reason(0x0800FFFF, &exit);
-    assert_int_equal(exit.basic_reason, 0xFFFF);
-    assert_true(exit.is_enclave_mode);
-}
-
-static void only_instructions_have_a_length(void **state)
-{
-    (void)state;
-    assert_true(exit_has_instruction_length(EXIT_REASON_CPUID));
-    assert_true(exit_has_instruction_length(EXIT_REASON_XSETBV));
-    assert_true(exit_has_instruction_length(EXIT_REASON_INVD));
-    assert_true(exit_has_instruction_length(EXIT_REASON_WRMSR));
-    assert_false(exit_has_instruction_length(EXIT_REASON_EXCEPTION_OR_NMI));
-    assert_false(exit_has_instruction_length(EXIT_REASON_EPT_VIOLATION));
-    assert_false(exit_has_instruction_length(EXIT_REASON_SIPI));
-    assert_false(exit_has_instruction_length(EXIT_REASON_TASK_SWITCH));
-    assert_false(exit_has_instruction_length(EXIT_REASON_ENTRY_FAILURE_GUEST_STATE));
-    assert_false(exit_has_instruction_length(EXIT_REASON_NMI_WINDOW));
-    assert_false(exit_has_instruction_length(EXIT_REASON_LIMIT));
-    for (uint32_t reason = 0; reason < EXIT_REASON_LIMIT; reason++) {
-        static const uint8_t others[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  33,
-                                         34, 35, 37, 38, 41, 42, 43, 44, 45, 48, 49,
-                                         52, 56, 62, 66, 71, 72, 73, 74, 75, 82, 83};
-        bool is_other = memchr(others, (int)reason, sizeof(others)) != NULL;
-
-        assert_int_equal(exit_has_instruction_length(reason), !is_other);
-    }
-}
 
 static void control_register_accesses(void **state)
 {
@@ -69,19 +26,6 @@ static void control_register_accesses(void **state)
     assert_int_equal(access.type, CR_ACCESS_CLTS);
     exit_decode_cr_access(0xBEEF0070, &access);
     assert_int_equal(access.type, CR_ACCESS_LMSW);
-    assert_true(access.lmsw_from_memory);
-    assert_int_equal(access.lmsw_value, 0xBEEF);
-}
-
-static void debug_register_accesses(void **state)
-{
-    struct dr_access access;
-
-    (void)state;
-    exit_decode_dr_access(0x317, &access);
-    assert_int_equal(access.dr, 7);
-    assert_true(access.is_read);
-    assert_int_equal(access.register_index, 3);
 }
 
 static void port_accesses(void **state)
@@ -202,10 +146,7 @@ static void double_and_triple_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons_are_split),
-        cmocka_unit_test(only_instructions_have_a_length),
         cmocka_unit_test(control_register_accesses),
-        cmocka_unit_test(debug_register_accesses),
         cmocka_unit_test(port_accesses),
         cmocka_unit_test(ept_violations),
         cmocka_unit_test(other_qualifications),

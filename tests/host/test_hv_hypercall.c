@@ -146,6 +146,7 @@ static void test_shapes(void **context)
         {0x00000FFF00000003ull, 3},
         {0x000001FD00000014ull, 3}, /* 509 */
         {0x000001FC00020014ull, 3}, /* 508 and a bank */
+        {0x0000000004000013ull, 3}, /* 512 banks: the field's highest bit alone */
         {0x0000000007FE0013ull, 3}, /* 1023 banks */
         {0x00000FFF07FE0014ull, 3},
         {0x0000000C00010003ull, 3}, /* fast: 12 elements, 120 bytes */

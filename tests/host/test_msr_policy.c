@@ -223,6 +223,15 @@ static void debugctl_cannot_trace_to_memory(void **state)
     assert_false(msr_debugctl_check(BIT64(63)));
 }
 
+/* What the processor does with the page (SDM volume 3, "MSR-Bitmap Address"). */
+static bool exits(const uint8_t *page, uint32_t msr, bool is_write)
+{
+    uint32_t bit = msr & 0x1FFF;
+    uint32_t part = (is_write ? 2048u : 0u) + (msr >= 0xC0000000 ? 1024u : 0u);
+
+    return (page[part + bit / 8] >> (bit % 8) & 1) != 0;
+}
+
 /* Every MSR of both ranges: the bitmap says what the policy says. */
 static void bitmap_follows_the_policy(void **state)
 {
@@ -236,8 +245,8 @@ static void bitmap_follows_the_policy(void **state)
             uint32_t msr = i < 0x2000 ? i : 0xC0000000 + i - 0x2000;
             struct msr_rule rule = msr_policy_lookup(&contexts[c], msr);
 
-            assert_int_equal(msr_bitmap_exits(page, msr, false), rule.read != MSR_PASS);
-            assert_int_equal(msr_bitmap_exits(page, msr, true), rule.write != MSR_PASS);
+            assert_int_equal(exits(page, msr, false), rule.read != MSR_PASS);
+            assert_int_equal(exits(page, msr, true), rule.write != MSR_PASS);
         }
     }
 }
@@ -273,8 +282,6 @@ static void bitmap_bits_are_where_the_sdm_puts_them(void **state)
     for (unsigned int i = 0; i < sizeof(page); i++) {
         assert_int_equal(page[i], 0);
     }
-    assert_true(msr_bitmap_exits(page, 0x2000, false));
-    assert_true(msr_bitmap_exits(page, 0x40000000, true));
 }
 
 int main(void)

@@ -60,18 +60,6 @@ static void test_hides_capabilities(void **context)
     assert_int_equal(read_ok(&shadow, 0xFE), MTRR_VARIABLE_MAX);
 }
 
-static void test_which_msrs(void **context)
-{
-    (void)context;
-    for (uint32_t msr = 0; msr < 0x1000; msr++) {
-        bool expected = msr == 0xFE || (msr >= 0x200 && msr <= 0x23F) || msr == 0x250 ||
-                        msr == 0x258 || msr == 0x259 || (msr >= 0x268 && msr <= 0x26F) ||
-                        msr == 0x2FF;
-
-        assert_int_equal(mtrr_shadow_is_mtrr(msr), expected);
-    }
-}
-
 static void test_missing_registers(void **context)
 {
     struct mtrr_shadow shadow = make_shadow(0x408); /* 8 pairs, no fixed ranges */
@@ -197,7 +185,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_takes_over_hardware),
         cmocka_unit_test(test_hides_capabilities),
-        cmocka_unit_test(test_which_msrs),
         cmocka_unit_test(test_missing_registers),
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_wc_and_fixed_need_capability),

@@ -49,22 +49,6 @@ static void test_length(void **context)
     assert_int_equal(str_length(raw, sizeof(raw)), 4);
 }
 
-static void test_equal(void **context)
-{
-    static const struct {
-        const char *a, *b;
-        bool result;
-    } cases[] = {
-        {"", "", true},       {"a", "", false},     {"", "a", false},      {"abc", "abc", true},
-        {"abc", "ab", false}, {"ab", "abc", false}, {"abc", "abd", false}, {"Abc", "abc", false},
-    };
-
-    (void)context;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        assert_int_equal(str_equal(cases[i].a, cases[i].b), cases[i].result);
-    }
-}
-
 /* Every length, distance and direction inside a small area, overlaps included. */
 static void test_move_and_copy(void **context)
 {
@@ -140,9 +124,9 @@ static void test_compare(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_length),        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_move_and_copy), cmocka_unit_test(test_stays_inside),
-        cmocka_unit_test(test_set),           cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_length),       cmocka_unit_test(test_move_and_copy),
+        cmocka_unit_test(test_stays_inside), cmocka_unit_test(test_set),
+        cmocka_unit_test(test_compare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

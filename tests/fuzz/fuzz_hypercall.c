@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hyperv/hyperv.h"
+
+/*
+ * libFuzzer target: one hypercall with any registers and any input page. What may be handed on is
+ * checked against the plainest reading; what may be touched is left to the sanitizers, for which the
+ * LP's buffer is exactly a page.
+ *
+ * Input: struct header, then the contents of the page at INPUT (zeros behind).
+ */
+
+#define INPUT     0x100000ull
+#define PHYS_BITS 39u
+
+struct header {
+    uint64_t control;
+    uint64_t offset; /* of the input from INPUT */
+    uint16_t vp_limit;
+    uint8_t cpl;
+    uint8_t bits; /* protected, 64-bit code, 57-bit addresses, flush off */
+    uint32_t unused;
+};
+
+#define BIT_PROTECTED 1u
+#define BIT_64        2u
+#define BIT_LA57      4u
+#define BIT_NO_FLUSH  8u
+
+struct guest {
+    struct hyperv_partition partition;
+    struct hyperv_vp vp;
+    struct hv_reference_tsc_page page;
+    uint8_t memory[PAGE_BYTES];
+    uint32_t reads, flushes;
+    const uint8_t *input; /* the copy, up to */
+    const uint8_t *input_end;
+};
+
+static struct guest guest;
+
+static void require(bool holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static uint64_t read_tsc(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static bool read_gpa(void *context, gpa_t from, void *to, size_t bytes)
+{
+    (void)context;
+    guest.reads++;
+    require(is_aligned(from.value, 8) && from.value >> PHYS_BITS == 0 && bytes > 0 &&
+            bytes <= PAGE_BYTES && (from.value & (PAGE_BYTES - 1)) + bytes <= PAGE_BYTES);
+    if (align_down(from.value, PAGE_BYTES) != INPUT) {
+        return false;
+    }
+    memcpy(to, guest.memory + (from.value - INPUT), bytes);
+    guest.input = to;
+    guest.input_end = guest.input + bytes;
+    return true;
+}
+
+static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
+{
+    (void)context;
+    (void)overlay;
+    (void)page;
+    return true;
+}
+
+static void overlay_sync(void *context)
+{
+    (void)context;
+}
+
+static bool is_canonical(uint64_t address)
+{
+    uint32_t unused_bits = 64 - guest.partition.facts.canonical_bits;
+
+    return (uint64_t)((int64_t)(address << unused_bits) >> unused_bits) == address;
+}
+
+/* Nothing behind what was copied may be believed. */
+static void require_in_input(const void *words, uint64_t count)
+{
+    const uint8_t *begin = words;
+
+    require(count == 0 || (begin >= guest.input && begin + count * 8 <= guest.input_end));
+}
+
+static void flush(void *context, const struct vp_set *targets,
+                  const struct hyperv_flush_request *request)
+{
+    uint32_t vp_limit = guest.partition.facts.vp_limit;
+    struct vp_set_cursor cursor = vp_set_walk(targets, vp_limit);
+    struct vp_set_bank bank;
+    uint64_t next_vp = 0;
+    uint64_t pages = 0;
+
+    (void)context;
+    guest.flushes++;
+    require_in_input(targets->contents, vp_set_bank_count(targets->valid_banks));
+    require_in_input(request->ranges, request->range_count);
+    while (vp_set_next(&cursor, &bank)) {
+        require(bank.first_vp >= next_vp && bank.first_vp % 64 == 0 && bank.bits != 0);
+        next_vp = (uint64_t)bank.first_vp + 64;
+        require(bank.first_vp + (63u - (uint32_t)__builtin_clzll(bank.bits)) < vp_limit);
+    }
+    for (uint32_t i = 0; i < request->range_count; i++) {
+        uint64_t first = flush_range_start(request->ranges[i]).value;
+        uint64_t last = first + (flush_range_pages(request->ranges[i]) - 1) * PAGE_BYTES;
+
+        require(last >= first && is_canonical(first) && is_canonical(last) &&
+                first >> 63 == last >> 63);
+        pages += flush_range_pages(request->ranges[i]);
+    }
+    require(pages == request->page_count);
+    require((request->kind == HYPERV_FLUSH_RANGES) == (request->range_count != 0));
+}
+
+static const struct hyperv_ops ops = {
+    .read_tsc = read_tsc,
+    .read_gpa = read_gpa,
+    .overlay_map = overlay_map,
+    .overlay_sync = overlay_sync,
+    .flush = flush,
+};
+
+static void set_up(const struct header *header)
+{
+    struct hyperv_features features = {
+        .is_on = true, .vpindex = true, .tlbflush = (header->bits & BIT_NO_FLUSH) == 0};
+    struct hyperv_facts facts = {
+        .vp_limit = header->vp_limit,
+        .vp_max = 4096,
+        .physical_bits = PHYS_BITS,
+        .canonical_bits = (header->bits & BIT_LA57) != 0 ? 57 : 48,
+    };
+
+    guest.reads = 0;
+    guest.flushes = 0;
+    hyperv_partition_init(&guest.partition, &ops, &features, &facts, &guest.page, 0);
+    hyperv_vp_init(&guest.vp, &guest.partition, 0, NULL);
+    require(hyperv_write_msr(&guest.vp, HV_X64_MSR_GUEST_OS_ID, 1) == HYPERV_MSR_OK);
+    require(hyperv_write_msr(&guest.vp, HV_X64_MSR_HYPERCALL, 0x7001) == HYPERV_MSR_OK);
+}
+
+static void check_result(const struct header *header, uint64_t result)
+{
+    uint64_t reps = bits_get(result, 43, 32);
+    uint64_t status = result & 0xFFFF;
+
+    require((result & ~0x00000FFF0000FFFFull) == 0);
+    require(status == 0 || (status >= 2 && status <= 6));
+    require(status != 0 || reps == bits_get(header->control, 43, 32));
+    require(status == 0 || guest.flushes == 0);
+    require(status == 5 || status == 0 || reps == 0 ||
+            (status == 3 && guest.reads == 1)); /* the set's size is seen after the copy */
+    require((header->bits & BIT_NO_FLUSH) == 0 || status != 0);
+    require(guest.flushes == 0 || bits_get(header->control, 31, 27) == 0);
+}
+
+static void call(const struct header *header)
+{
+    struct hyperv_caller caller = {header->cpl & 3u, (header->bits & BIT_PROTECTED) != 0,
+                                   (header->bits & BIT_64) != 0};
+    uint64_t address = INPUT + header->offset;
+    uint64_t gpr[GPR_COUNT] = {0};
+    uint64_t *buffer = malloc(PAGE_BYTES);
+    bool is_fast = (header->control & HV_HYPERCALL_FAST) != 0;
+
+    require(buffer != NULL);
+    gpr[GPR_RCX] = caller.is_64_bit_code ? header->control : (uint32_t)address;
+    gpr[GPR_RDX] = caller.is_64_bit_code ? address : header->control >> 32;
+    gpr[GPR_RAX] = header->control;
+    gpr[GPR_RBX] = address >> 32;
+    if (hyperv_hypercall(&guest.vp, &caller, gpr, buffer) == HYPERV_RESULT_UD) {
+        require(caller.cpl != 0 || !caller.is_protected || is_fast);
+        require(guest.reads + guest.flushes == 0);
+    } else {
+        require(caller.cpl == 0 && caller.is_protected);
+        check_result(header, caller.is_64_bit_code ? gpr[GPR_RAX]
+                                                   : gpr[GPR_RDX] << 32 | (uint32_t)gpr[GPR_RAX]);
+    }
+    require(guest.reads <= 1 && guest.flushes <= guest.reads);
+    require(hyperv_calls_total(&guest.vp, HYPERV_CALL_COUNT) == 1);
+    free(buffer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct header header;
+    size_t rest = size - sizeof(header);
+
+    if (size < sizeof(header)) {
+        return -1;
+    }
+    memcpy(&header, data, sizeof(header));
+    memset(guest.memory, 0, sizeof(guest.memory));
+    memcpy(guest.memory, data + sizeof(header), rest < PAGE_BYTES ? rest : PAGE_BYTES);
+    set_up(&header);
+    call(&header);
+    return 0;
+}
