@@ -46,18 +46,22 @@ __attribute__((noinline)) static enum exit_action answer_by_policy(struct lp *lp
     return EXIT_ACTION_ADVANCE;
 }
 
+/* The Microsoft interface's leaves; zeros where it is off. */
+static enum exit_action answer_synthetic(struct vcpu *vcpu)
+{
+    struct cpuid_regs regs = hyperv_cpuid(&vcpu->partition->hyperv, (uint32_t)vcpu->gpr[GPR_RAX]);
+
+    set_registers(vcpu, &regs);
+    return EXIT_ACTION_ADVANCE;
+}
+
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
     struct cpuid_regs regs;
 
-    if (hyperv_has_leaf(leaf)) {
-        regs = hyperv_cpuid(&vcpu->partition->hyperv, leaf);
-        set_registers(vcpu, &regs);
-        return EXIT_ACTION_ADVANCE;
-    }
     if (!own_leaves_has(leaf)) {
-        return answer_by_policy(lp, vcpu);
+        return hyperv_has_leaf(leaf) ? answer_synthetic(vcpu) : answer_by_policy(lp, vcpu);
     }
     if (BUILD_HAS_INJECTION && leaf == OWN_LEAF_INFO) {
         inject_fault_on_own_leaf(lp);

@@ -3,10 +3,6 @@
 
 #include <stddef.h>
 
-#define SIGNATURE_SLUI 0x69756C53u /* "Slui" */
-#define SIGNATURE_CESL 0x6C536563u /* "ceSl" */
-#define SIGNATURE_UICE 0x65636975u /* "uice" */
-
 static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
 {
     uint64_t sum = 0;
@@ -17,9 +13,7 @@ static uint64_t sum_over_vps(const struct own_leaves *own, uint32_t counter)
     return sum;
 }
 
-/* Out of line: the other leaves need no stack frame for it. */
-__attribute__((noinline)) static struct cpuid_regs read_counter(const struct own_leaves *own,
-                                                                uint32_t subleaf)
+struct cpuid_regs own_leaves_counter(const struct own_leaves *own, uint32_t subleaf)
 {
     uint32_t counter = subleaf & 0xFFFF;
     uint32_t selector = subleaf >> 16;
@@ -31,19 +25,4 @@ __attribute__((noinline)) static struct cpuid_regs read_counter(const struct own
     value = selector == 0 ? sum_over_vps(own, counter)
                           : own->counter(own->context, counter, selector - 1);
     return (struct cpuid_regs){(uint32_t)value, (uint32_t)(value >> 32), own->counter_count, 1};
-}
-
-struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
-                                  uint32_t vp_index)
-{
-    if (leaf == OWN_LEAF_BASE) {
-        return (struct cpuid_regs){OWN_LEAF_LAST, SIGNATURE_SLUI, SIGNATURE_CESL, SIGNATURE_UICE};
-    }
-    if (leaf == OWN_LEAF_INFO) {
-        return (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
-    }
-    if (leaf == OWN_LEAF_COUNTER) {
-        return read_counter(own, subleaf);
-    }
-    return (struct cpuid_regs){0, 0, 0, 0};
 }

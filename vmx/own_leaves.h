@@ -23,6 +23,9 @@
 #define OWN_LEAF_INFO        0x40000101u
 #define OWN_LEAF_COUNTER     0x40000102u
 #define OWN_LEAF_LAST        OWN_LEAF_COUNTER
+#define OWN_SIGNATURE_SLUI   0x69756C53u /* "Slui" */
+#define OWN_SIGNATURE_CESL   0x6C536563u /* "ceSl" */
+#define OWN_SIGNATURE_UICE   0x65636975u /* "uice" */
 #define OWN_MODE_PASSTHROUGH 1u
 
 struct own_leaves {
@@ -44,9 +47,25 @@ static inline bool own_leaves_has(uint32_t leaf)
     return leaf - OWN_LEAF_BASE <= OWN_LEAF_LAST - OWN_LEAF_BASE;
 }
 
-/* The four registers for a leaf of the block. Context: exit path of the VP vp_index. By value: they
- * come back in two registers. */
-struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf, uint32_t subleaf,
-                                  uint32_t vp_index);
+/* Leaf 0x40000102. */
+struct cpuid_regs own_leaves_counter(const struct own_leaves *own, uint32_t subleaf);
+
+/* The four registers for a leaf of the block. Context: exit path of the VP vp_index. Inline: the first
+ * leaf is what an exit's cost is measured by. */
+static inline struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf,
+                                                uint32_t subleaf, uint32_t vp_index)
+{
+    if (leaf == OWN_LEAF_BASE) {
+        return (struct cpuid_regs){OWN_LEAF_LAST, OWN_SIGNATURE_SLUI, OWN_SIGNATURE_CESL,
+                                   OWN_SIGNATURE_UICE};
+    }
+    if (leaf == OWN_LEAF_INFO) {
+        return (struct cpuid_regs){own->version, own->mode, own->vp_count, vp_index};
+    }
+    if (leaf == OWN_LEAF_COUNTER) {
+        return own_leaves_counter(own, subleaf);
+    }
+    return (struct cpuid_regs){0, 0, 0, 0};
+}
 
 #endif

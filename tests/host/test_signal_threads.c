@@ -135,13 +135,13 @@ static void *run_nmi_sender(void *argument)
     struct race *race = sender->race;
 
     for (uint32_t round = 1; round <= ROUNDS; round++) {
-        uint32_t inits = atomic_load(&race->inits_posted);
+        uint32_t inits = atomic_load(&race->inits_taken);
 
         atomic_store_explicit(&race->asked[sender->number], round, memory_order_relaxed);
         signal_post_nmi(&race->mailbox);
         while (atomic_load_explicit(&race->served[sender->number], memory_order_relaxed) != round) {
-            if (atomic_load(&race->inits_posted) != inits) {
-                inits = atomic_load(&race->inits_posted);
+            if (atomic_load(&race->inits_taken) != inits) {
+                inits = atomic_load(&race->inits_taken);
                 signal_post_nmi(&race->mailbox);
             }
             if (!wait_more(race)) {
