@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/guest/runtime/power.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "core/string.h"
 #include "tests/guest/runtime/insn.h"
 #include "tests/guest/runtime/print.h"
