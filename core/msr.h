@@ -53,10 +53,13 @@
 #define MSR_IA32_THERM_INTERRUPT                     0x19Bu
 #define MSR_IA32_THERM_STATUS                        0x19Cu
 #define MSR_IA32_MISC_ENABLE                         0x1A0u
+#define IA32_MISC_ENABLE_PEBS_UNAVAILABLE            BIT64(12)
 #define MSR_IA32_ENERGY_PERF_BIAS                    0x1B0u
 #define MSR_IA32_PACKAGE_THERM_STATUS                0x1B1u
 #define MSR_IA32_PACKAGE_THERM_INTERRUPT             0x1B2u
 #define MSR_IA32_DEBUGCTL                            0x1D9u
+#define IA32_DEBUGCTL_LBR                            BIT64(0)
+#define IA32_DEBUGCTL_BTF                            BIT64(1) /* single step on branches */
 #define MSR_IA32_SMRR_PHYSBASE                       0x1F2u
 #define MSR_IA32_SMRR_PHYSMASK                       0x1F3u
 #define MSR_IA32_MTRR_PHYSBASE0                      0x200u

@@ -6,17 +6,8 @@
 #include "core/bits.h"
 #include "core/cr_bits.h"
 #include "core/msr.h"
+#include "mm/page_entry.h"
 
-#define ENTRY_PRESENT   BIT64(0)
-#define ENTRY_WRITE     BIT64(1)
-#define ENTRY_USER      BIT64(2)
-#define ENTRY_ACCESSED  BIT64(5)
-#define ENTRY_DIRTY     BIT64(6)
-#define ENTRY_PAGE_SIZE BIT64(7)
-#define ENTRY_XD        BIT64(63)
-#define ENTRY_ADDRESS   MASK64(51, 12)
-
-#define CR4_SMAP         BIT64(21)
 #define LEVELS_MAX       5u
 #define ADDRESS_BITS_MAX 52u
 
@@ -39,7 +30,7 @@ struct walk {
     uint32_t entry_bytes;
     unsigned int index_bits; /* that a level translates */
     unsigned int level;      /* the current one, counting down to 1 */
-    uint64_t rights;         /* ENTRY_WRITE and ENTRY_USER, as far as all levels give them */
+    uint64_t rights;         /* PTE_WRITE and PTE_USER, as far as all levels give them */
     struct level_entry entries[LEVELS_MAX + 1]; /* by level */
 };
 
@@ -59,7 +50,7 @@ static bool is_leaf(const struct walk *walk, uint64_t entry)
     if (walk->level == 1) {
         return true;
     }
-    if ((entry & ENTRY_PAGE_SIZE) == 0) {
+    if ((entry & PTE_PAGE_SIZE) == 0) {
         return false;
     }
     if (walk->entry_bytes == 4) {
@@ -88,10 +79,10 @@ static bool has_reserved_8(const struct walk *walk, uint64_t entry)
         reserved |= MASK64(62, ADDRESS_BITS_MAX);
     }
     if ((walk->paging->efer & IA32_EFER_NXE) == 0 || is_pae_pointer(walk)) {
-        reserved |= ENTRY_XD;
+        reserved |= PTE_NO_EXECUTE;
     }
     if (walk->level > 3) {
-        reserved |= ENTRY_PAGE_SIZE;
+        reserved |= PTE_PAGE_SIZE;
     } else if (walk->level > 1 && is_leaf(walk, entry)) {
         reserved |= MASK64(shift_of(walk) - 1, 13);
     }
@@ -118,7 +109,7 @@ static bool read_entry(struct walk *walk, uint64_t table)
 static bool is_allowed(const struct walk *walk)
 {
     const struct guest_access *access = walk->access;
-    bool is_user_page = (walk->rights & ENTRY_USER) != 0;
+    bool is_user_page = (walk->rights & PTE_USER) != 0;
     bool obeys_write = access->is_user || (walk->paging->cr0 & CR0_WP) != 0;
 
     if (access->is_user && !is_user_page) {
@@ -128,7 +119,7 @@ static bool is_allowed(const struct walk *walk)
         !access->has_ac) {
         return false;
     }
-    return !access->is_write || !obeys_write || (walk->rights & ENTRY_WRITE) != 0;
+    return !access->is_write || !obeys_write || (walk->rights & PTE_WRITE) != 0;
 }
 
 /* Sets flags in an entry if it still holds what the walk has read. Sequentially consistent, as the
@@ -166,14 +157,14 @@ static enum guest_access_status finish(struct walk *walk, unsigned int top, gpa_
 
         if (!is_pae_pointer(walk) &&
             !set_flags(walk, &walk->entries[walk->level],
-                       is_dirty ? ENTRY_ACCESSED | ENTRY_DIRTY : ENTRY_ACCESSED)) {
+                       is_dirty ? PTE_ACCESSED | PTE_DIRTY : PTE_ACCESSED)) {
             return GUEST_ACCESS_CHANGED;
         }
     }
     if (walk->entry_bytes == 4 && leaf == 2) {
         out->value = (entry & 0xFFC00000) | (bits_get(entry, 20, 13) << 32) | offset;
     } else {
-        out->value = align_down(entry & ENTRY_ADDRESS, BIT64(shift)) | offset;
+        out->value = align_down(entry & PTE_ADDRESS, BIT64(shift)) | offset;
     }
     return GUEST_ACCESS_OK;
 }
@@ -191,7 +182,7 @@ static enum guest_access_status descend(struct walk *walk, uint64_t table, gpa_t
             return GUEST_ACCESS_NOT_RAM;
         }
         entry = walk->entries[walk->level].value;
-        if ((entry & ENTRY_PRESENT) == 0) {
+        if ((entry & PTE_PRESENT) == 0) {
             return GUEST_ACCESS_PAGE_FAULT;
         }
         if (walk->entry_bytes == 8 ? has_reserved_8(walk, entry) : has_reserved_4(walk, entry)) {
@@ -202,7 +193,7 @@ static enum guest_access_status descend(struct walk *walk, uint64_t table, gpa_t
         if (is_leaf(walk, entry)) {
             break;
         }
-        table = entry & ENTRY_ADDRESS;
+        table = entry & PTE_ADDRESS;
         walk->level--;
     }
     if (!is_allowed(walk)) {
@@ -232,7 +223,7 @@ enum guest_access_status guest_walk_access(const struct guest_memory *memory,
         .is_long = (paging->efer & IA32_EFER_LMA) != 0,
         .entry_bytes = 8,
         .index_bits = 9,
-        .rights = ENTRY_WRITE | ENTRY_USER,
+        .rights = PTE_WRITE | PTE_USER,
     };
 
     if ((paging->cr0 & CR0_PG) == 0) {
@@ -254,5 +245,5 @@ enum guest_access_status guest_walk_access(const struct guest_memory *memory,
     if (!is_canonical(address.value, walk.level)) {
         return GUEST_ACCESS_NOT_CANONICAL;
     }
-    return descend(&walk, paging->cr3 & ENTRY_ADDRESS, out, error_code);
+    return descend(&walk, paging->cr3 & PTE_ADDRESS, out, error_code);
 }

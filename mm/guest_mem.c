@@ -4,11 +4,9 @@
 #include "core/bits.h"
 #include "core/cr_bits.h"
 #include "core/msr.h"
+#include "mm/page_entry.h"
 
-#define ENTRY_PRESENT   BIT64(0)
-#define ENTRY_PAGE_SIZE BIT64(7)
-#define ENTRY_ADDRESS   MASK64(51, 12)
-#define PDPTE_PAE_CR3   MASK64(31, 5)
+#define PDPTE_PAE_CR3 MASK64(31, 5)
 
 bool guest_memory_add(struct guest_memory *memory, gpa_t base, uint64_t bytes)
 {
@@ -73,7 +71,7 @@ static bool read_entry(const struct guest_memory *memory, uint64_t address, size
         return false;
     }
     *entry = bytes == 8 ? *(const volatile uint64_t *)at : *(const volatile uint32_t *)at;
-    return (*entry & ENTRY_PRESENT) != 0;
+    return (*entry & PTE_PRESENT) != 0;
 }
 
 static bool walk_32_bit(const struct guest_memory *memory, const struct guest_paging *paging,
@@ -86,7 +84,7 @@ static bool walk_32_bit(const struct guest_memory *memory, const struct guest_pa
                     &entry)) {
         return false;
     }
-    if ((entry & ENTRY_PAGE_SIZE) != 0 && (paging->cr4 & CR4_PSE) != 0) {
+    if ((entry & PTE_PAGE_SIZE) != 0 && (paging->cr4 & CR4_PSE) != 0) {
         out->value =
             (entry & 0xFFC00000) | (bits_get(entry, 20, 13) << 32) | bits_get(address, 21, 0);
         return true;
@@ -112,7 +110,7 @@ static bool walk_64_bit(const struct guest_memory *memory, const struct guest_pa
 {
     bool is_long = (paging->efer & IA32_EFER_LMA) != 0;
     unsigned int level = !is_long ? 3 : (paging->cr4 & CR4_LA57) != 0 ? 5 : 4;
-    uint64_t table = is_long ? paging->cr3 & ENTRY_ADDRESS : paging->cr3 & PDPTE_PAE_CR3;
+    uint64_t table = is_long ? paging->cr3 & PTE_ADDRESS : paging->cr3 & PDPTE_PAE_CR3;
 
     if (is_long && !is_canonical(address, level)) {
         return false;
@@ -125,13 +123,12 @@ static bool walk_64_bit(const struct guest_memory *memory, const struct guest_pa
         if (!read_entry(memory, table + index * 8, 8, &entry)) {
             return false;
         }
-        if (level == 1 ||
-            (level <= 3 && (is_long || level == 2) && (entry & ENTRY_PAGE_SIZE) != 0)) {
+        if (level == 1 || (level <= 3 && (is_long || level == 2) && (entry & PTE_PAGE_SIZE) != 0)) {
             out->value =
-                ((entry & ENTRY_ADDRESS) & ~(BIT64(shift) - 1)) | (address & (BIT64(shift) - 1));
+                ((entry & PTE_ADDRESS) & ~(BIT64(shift) - 1)) | (address & (BIT64(shift) - 1));
             return true;
         }
-        table = entry & ENTRY_ADDRESS;
+        table = entry & PTE_ADDRESS;
     }
     return false;
 }

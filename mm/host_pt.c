@@ -4,16 +4,8 @@
 #include <stddef.h>
 
 #include "core/bits.h"
+#include "mm/page_entry.h"
 
-#define PTE_PRESENT       BIT64(0)
-#define PTE_WRITE         BIT64(1)
-#define PTE_WRITE_THROUGH BIT64(3)
-#define PTE_CACHE_DISABLE BIT64(4)
-#define PTE_ACCESSED      BIT64(5)
-#define PTE_DIRTY         BIT64(6)
-#define PTE_PAGE_SIZE     BIT64(7)
-#define PTE_NO_EXECUTE    BIT64(63)
-#define PTE_ADDRESS       MASK64(51, 12)
 #define PTE_USED          (PTE_PRESENT | PTE_ACCESSED | PTE_DIRTY)
 #define TABLE_FLAGS       (PTE_PRESENT | PTE_WRITE | PTE_ACCESSED)
 #define LEAF_READ_WRITE   (PTE_USED | PTE_WRITE | PTE_NO_EXECUTE)

@@ -5,6 +5,7 @@
 
 #include "core/bits.h"
 #include "core/cpuid_bits.h"
+#include "core/cr_bits.h"
 #include "core/fmt.h"
 #include "core/msr.h"
 #include "vmx/names.h"
@@ -20,8 +21,6 @@
 #define VMX_MISC_ACTIVITY_SHUTDOWN    BIT64(7)
 #define VMX_MISC_ACTIVITY_WAIT_SIPI   BIT64(8)
 #define VMX_MISC_ZERO_LENGTH_INJECTED BIT64(30)
-#define CR0_PE                        BIT64(0)
-#define CR0_PG                        BIT64(31)
 
 #define PIN_REQUIRED (PIN_NMI_EXITING | PIN_VIRTUAL_NMIS)
 #define PROC_REQUIRED \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vmx/cpuid_policy.h"
 
+#include "core/cr_bits.h"
 #include "core/msr.h"
 #include "vmx/cpuid_allow.h"
 
@@ -13,16 +14,7 @@
 #define XSAVE_COMPONENT_LIMIT 63u
 #define XSAVE_LEGACY_BYTES    576u /* legacy region and header */
 
-#define CR4_ALWAYS   MASK64(10, 0) /* VME PVI TSD DE PSE PAE MCE PGE PCE OSFXSR OSXMMEXCPT */
-#define CR4_UMIP     BIT64(11)
-#define CR4_LA57     BIT64(12)
-#define CR4_FSGSBASE BIT64(16)
-#define CR4_PCIDE    BIT64(17)
-#define CR4_OSXSAVE  BIT64(18)
-#define CR4_SMEP     BIT64(20)
-#define CR4_SMAP     BIT64(21)
-#define CR4_PKE      BIT64(22)
-#define CR4_CET      BIT64(23)
+#define CR4_ALWAYS MASK64(10, 0) /* VME PVI TSD DE PSE PAE MCE PGE PCE OSFXSR OSXMMEXCPT */
 
 static struct cpuid_regs read_leaf(const struct cpuid_source *source, uint32_t leaf,
                                    uint32_t subleaf)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/cr_bits.h"
-#include "core/msr.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"
 #include "vmx/inject_fault.h"
@@ -10,12 +8,9 @@
 
 static void read_view(const struct vcpu *vcpu, struct cpuid_guest_view *view)
 {
-    uint32_t rights = vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS);
-    uint64_t efer = vmcs_read64(VMCS_GUEST_IA32_EFER);
-
     view->cr4 = vmcs_read(VMCS_GUEST_CR4);
     view->apic_base = vcpu->vmx->apic_base;
-    view->is_64_bit = (efer & IA32_EFER_LMA) != 0 && (rights & ACCESS_RIGHTS_L) != 0;
+    view->is_64_bit = guest_state_is_64_bit();
 }
 
 static void set_registers(struct vcpu *vcpu, const struct cpuid_regs *regs)

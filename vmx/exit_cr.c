@@ -25,10 +25,8 @@
 static uint64_t read_operand(const struct vcpu *vcpu, uint8_t index)
 {
     uint64_t value = index == GPR_RSP ? vmcs_read(VMCS_GUEST_RSP) : vcpu->gpr[index];
-    bool is_64_bit = (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0 &&
-                     (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0;
 
-    return is_64_bit ? value : (uint32_t)value;
+    return guest_state_is_64_bit() ? value : (uint32_t)value;
 }
 
 static bool is_cr0_valid(uint64_t value, uint64_t cr4)

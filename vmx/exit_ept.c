@@ -20,21 +20,11 @@
 
 static enum insn_mode mode_of_code(void)
 {
-    uint32_t rights = vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS);
-    bool is_long = (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
-
-    if (is_long && (rights & ACCESS_RIGHTS_L) != 0) {
+    if (guest_state_is_64_bit()) {
         return INSN_MODE_64;
     }
-    return (rights & ACCESS_RIGHTS_DB) != 0 ? INSN_MODE_32 : INSN_MODE_16;
-}
-
-static uint64_t linear_rip(const struct insn_input *input)
-{
-    if (input->mode == INSN_MODE_64) {
-        return input->rip;
-    }
-    return (input->rip + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
+    return (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_DB) != 0 ? INSN_MODE_32
+                                                                              : INSN_MODE_16;
 }
 
 /* Reads the instruction at RIP. The bytes are the guest's and may be anything by now. */
@@ -50,8 +40,9 @@ static void fetch(struct lp *lp, const struct vcpu *vcpu, struct insn_input *inp
     input->mode = mode_of_code();
     guest_state_paging(&paging);
     gva_begin(lp);
-    input->byte_count = (uint8_t)guest_read_linear(
-        &vcpu->partition->memory, &paging, gva(linear_rip(input)), input->bytes, INSN_MAX_BYTES);
+    input->byte_count = (uint8_t)guest_read_linear(&vcpu->partition->memory, &paging,
+                                                   guest_state_code_address(input->rip),
+                                                   input->bytes, INSN_MAX_BYTES);
     gva_end(lp);
 }
 
@@ -100,7 +91,7 @@ static bool is_code_mapped(struct lp *lp, const struct vcpu *vcpu, const struct 
     guest_state_paging(&paging);
     gva_begin(lp);
     is_mapped = guest_walk(&vcpu->partition->memory, &paging,
-                           gva(linear_rip(input) + input->byte_count), &ignored);
+                           guest_state_code_address(input->rip + input->byte_count), &ignored);
     gva_end(lp);
     return is_mapped;
 }
@@ -165,12 +156,7 @@ enum exit_action exit_ept_violation(struct lp *lp, struct vcpu *vcpu)
 
     inject_keep_interrupted_event(vcpu);
     exit_decode_ept_violation(vmcs_read(VMCS_EXIT_QUALIFICATION), &violation);
-    if (violation.is_nmi_unblocking &&
-        (vmcs_read32(VMCS_IDT_VECTORING_INFORMATION) & INTERRUPTION_VALID) == 0) {
-        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
-                     vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) |
-                         INTERRUPTIBILITY_BLOCKING_BY_NMI);
-    }
+    inject_keep_nmis_blocked(violation.is_nmi_unblocking);
     if (align_down(address.value, PAGE_BYTES) != APIC_PAGE) {
         return fill(vcpu, address);
     }

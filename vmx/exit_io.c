@@ -17,8 +17,6 @@
 #define STRING_ADDRESS_SIZE_MASK  7u
 #define ELEMENT_BYTES_MAX         4u
 
-#define RFLAGS_AC BIT64(18)
-
 static uint64_t merge(uint64_t old, uint64_t value, uint8_t bytes)
 {
     if (bytes >= 4) {
@@ -59,10 +57,7 @@ struct operand {
 /* Addresses that code outside 64-bit mode forms have 32 bits. */
 static uint64_t linear_mask(void)
 {
-    bool is_64_bit = (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0 &&
-                     (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
-
-    return is_64_bit ? UINT64_MAX : UINT32_MAX;
+    return guest_state_is_64_bit() ? UINT64_MAX : UINT32_MAX;
 }
 
 /* Finds every byte of an element, one walk a page. Between gva_begin and gva_end. */

@@ -20,8 +20,6 @@
 
 /* Exceptions, NMI, INIT, SIPI, triple fault, and the instructions that need no file of their own. */
 
-#define DEBUGCTL_LBR BIT64(0)
-
 /* DR6 as the delivery leaves it: the conditions that were met, and the two bits that are cleared when
  * theirs is met, where the processor has them. */
 static uint64_t dr6_after(uint64_t qualification)
@@ -64,7 +62,8 @@ static void give_debug_exception(struct vcpu *vcpu)
     keep_single_step_consistent();
     cpu_write_dr6(dr6_after(qualification));
     vmcs_write(VMCS_GUEST_DR7, vmcs_read(VMCS_GUEST_DR7) & ~DR7_GD);
-    vmcs_write64(VMCS_GUEST_IA32_DEBUGCTL, vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & ~DEBUGCTL_LBR);
+    vmcs_write64(VMCS_GUEST_IA32_DEBUGCTL,
+                 vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & ~IA32_DEBUGCTL_LBR);
     inject_exception(vcpu, EXCEPTION_DB, 0);
 }
 
@@ -92,12 +91,7 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
         entry_unblock_nmis();
         return EXIT_ACTION_RESUME;
     }
-    if (interruption.is_nmi_unblocking &&
-        (vmcs_read32(VMCS_IDT_VECTORING_INFORMATION) & INTERRUPTION_VALID) == 0) {
-        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
-                     vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) |
-                         INTERRUPTIBILITY_BLOCKING_BY_NMI);
-    }
+    inject_keep_nmis_blocked(interruption.is_nmi_unblocking);
     switch (interruption.vector) {
     case EXCEPTION_DB:
         if (interruption.type == INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION) {

@@ -234,3 +234,17 @@ void guest_state_start(uint8_t vector)
      * (docs/testing.md); INIT clears the field on a processor. */
     vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE, 0);
 }
+
+bool guest_state_is_64_bit(void)
+{
+    return (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0 &&
+           (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
+}
+
+gva_t guest_state_code_address(uint64_t rip)
+{
+    if (guest_state_is_64_bit()) {
+        return gva(rip);
+    }
+    return gva((rip + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF);
+}

@@ -30,6 +30,12 @@ void guest_state_write_cr0(const struct partition *partition, uint64_t value);
 uint64_t guest_state_read_cr0(void);
 uint64_t guest_state_read_cr4(void);
 
+/* Whether the guest's code runs in 64-bit mode (SDM volume 3, "Operating Modes"). */
+bool guest_state_is_64_bit(void);
+
+/* The linear address of code at this RIP. */
+gva_t guest_state_code_address(uint64_t rip);
+
 /* How the guest pages now, for walks. */
 void guest_state_paging(struct guest_paging *paging);
 

@@ -4,12 +4,11 @@
 #include "core/cr_bits.h"
 #include "core/msr.h"
 #include "vmx/exit_decode.h"
+#include "vmx/guest_state.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-#define PENDING_DEBUG_BS BIT64(14)
-#define ERROR_CODE_DF    0u
-#define DEBUGCTL_BTF     BIT64(1) /* single step on branches */
+#define ERROR_CODE_DF 0u
 
 /* The guest's double fault while a double fault was delivered: it shuts down. */
 static void set_triple_fault(struct vcpu *vcpu)
@@ -65,6 +64,16 @@ void inject_keep_interrupted_event(struct vcpu *vcpu)
                                               : 0;
 }
 
+void inject_keep_nmis_blocked(bool is_nmi_unblocking)
+{
+    if (is_nmi_unblocking &&
+        (vmcs_read32(VMCS_IDT_VECTORING_INFORMATION) & INTERRUPTION_VALID) == 0) {
+        vmcs_write32(VMCS_GUEST_INTERRUPTIBILITY_STATE,
+                     vmcs_read32(VMCS_GUEST_INTERRUPTIBILITY_STATE) |
+                         INTERRUPTIBILITY_BLOCKING_BY_NMI);
+    }
+}
+
 void inject_commit(struct vcpu *vcpu)
 {
     struct pending_event *event = &vcpu->vmx->event;
@@ -90,10 +99,7 @@ void inject_take_back(struct vcpu *vcpu)
 
 uint64_t inject_wrap_rip(uint64_t rip)
 {
-    bool is_64_bit = (vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) != 0 &&
-                     (vmcs_read64(VMCS_GUEST_IA32_EFER) & IA32_EFER_LMA) != 0;
-
-    return is_64_bit ? rip : (uint32_t)rip;
+    return guest_state_is_64_bit() ? rip : (uint32_t)rip;
 }
 
 void inject_end_shadow(void)
@@ -104,8 +110,8 @@ void inject_end_shadow(void)
 
 void inject_single_step(void)
 {
-    if ((vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & DEBUGCTL_BTF) == 0) {
+    if ((vmcs_read64(VMCS_GUEST_IA32_DEBUGCTL) & IA32_DEBUGCTL_BTF) == 0) {
         vmcs_write(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS,
-                   vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS) | PENDING_DEBUG_BS);
+                   vmcs_read(VMCS_GUEST_PENDING_DEBUG_EXCEPTIONS) | DR6_BS);
     }
 }

@@ -2,6 +2,7 @@
 #ifndef VMX_INJECT_H
 #define VMX_INJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/cr_bits.h"
@@ -18,6 +19,11 @@ void inject_exception(struct vcpu *vcpu, uint8_t vector, uint32_t error_code);
  * the handlers of exits that can come in the middle of a delivery (SDM volume 3, "Information for VM
  * Exits That Occur During Event Delivery"). */
 void inject_keep_interrupted_event(struct vcpu *vcpu);
+
+/* The exit came in the middle of an IRET that had already unblocked NMIs, as the exit's own information
+ * says: blocks them again (SDM volume 3, "Information About NMI Unblocking Due to IRET"). Not when an
+ * event was being delivered: then the bit says nothing. */
+void inject_keep_nmis_blocked(bool is_nmi_unblocking);
 
 /* Moves what is pending into the VMCS. The last thing before an entry. */
 void inject_commit(struct vcpu *vcpu);

@@ -14,9 +14,8 @@
 /* IA32_PERF_CAPABILITIES: PEBS trap, registers, format, baseline, output to PT, timed. */
 #define PERF_CAPABILITIES_HIDDEN (MASK64(11, 6) | BIT64(14) | MASK64(17, 16))
 
-#define MISC_ENABLE_BTS_UNAVAILABLE  BIT64(11)
-#define MISC_ENABLE_PEBS_UNAVAILABLE BIT64(12)
-#define MISC_ENABLE_XD_DISABLE       BIT64(34)
+#define MISC_ENABLE_BTS_UNAVAILABLE BIT64(11)
+#define MISC_ENABLE_XD_DISABLE      BIT64(34)
 /* Fast strings, thermal control, SpeedStep, MONITOR, SpeedStep lock, CPUID limit, xTPR, turbo. */
 #define MISC_ENABLE_GUEST \
     (BIT64(0) | BIT64(3) | BIT64(16) | BIT64(18) | BIT64(20) | BIT64(22) | BIT64(23) | BIT64(38))
@@ -137,7 +136,7 @@ uint64_t msr_filter_read(const struct msr_policy_context *context, uint32_t msr,
     case MSR_IA32_PERF_CAPABILITIES:
         return raw & ~PERF_CAPABILITIES_HIDDEN;
     case MSR_IA32_MISC_ENABLE:
-        return raw | MISC_ENABLE_BTS_UNAVAILABLE | MISC_ENABLE_PEBS_UNAVAILABLE;
+        return raw | MISC_ENABLE_BTS_UNAVAILABLE | IA32_MISC_ENABLE_PEBS_UNAVAILABLE;
     case MSR_IA32_XSS:
         return raw & context->xss_allowed;
     default:

@@ -9,15 +9,15 @@
 #include "core/panic.h"
 #include "vmx/entry.h"
 #include "vmx/exit_decode.h"
+#include "vmx/port_watch.h"
 #include "vmx/report.h"
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-#define PORT_SYSTEM_CONTROL_B 0x61u
-#define PORT61_SERR_OR_IOCHK  0xC0u /* the error latches */
-#define PORT61_SERR_DISABLE   0x04u /* written 1: clears the SERR latch */
-#define PORT61_IOCHK_DISABLE  0x08u /* written 1: clears the IOCHK latch */
-#define MCG_STATUS_RIPV       0x1u
+#define PORT61_SERR_OR_IOCHK 0xC0u /* the error latches */
+#define PORT61_SERR_DISABLE  0x04u /* written 1: clears the SERR latch */
+#define PORT61_IOCHK_DISABLE 0x08u /* written 1: clears the IOCHK latch */
+#define MCG_STATUS_RIPV      0x1u
 
 void nmi_arrived(struct lp *lp)
 {

@@ -142,21 +142,18 @@ static void report_bytes(struct lp *lp, const struct vcpu *vcpu)
     uint8_t bytes[REPORT_BYTES];
     char text[REPORT_BYTES * 3 + 1] = "";
     struct guest_paging paging;
-    uint64_t linear = vmcs_read(VMCS_GUEST_RIP);
+    gva_t at = guest_state_code_address(vmcs_read(VMCS_GUEST_RIP));
     size_t length = 0;
     size_t count;
 
-    if ((vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS) & ACCESS_RIGHTS_L) == 0) {
-        linear = (linear + vmcs_read(VMCS_GUEST_CS_BASE)) & 0xFFFFFFFF;
-    }
     guest_state_paging(&paging);
     gva_begin(lp);
-    count = guest_read_linear(&vcpu->partition->memory, &paging, gva(linear), bytes, sizeof(bytes));
+    count = guest_read_linear(&vcpu->partition->memory, &paging, at, bytes, sizeof(bytes));
     gva_end(lp);
     for (size_t i = 0; i < count; i++) {
         length += fmt_print(text + length, sizeof(text) - length, " %02x", bytes[i]);
     }
-    LINE("instruction bytes at %llx:%s", WIDE(linear), count == 0 ? " cannot be read" : text);
+    LINE("instruction bytes at %llx:%s", WIDE(at.value), count == 0 ? " cannot be read" : text);
 }
 
 void report_exit(struct lp *lp, const struct vcpu *vcpu, const char *why)

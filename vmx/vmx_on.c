@@ -17,7 +17,6 @@
 #define SECONDARY_EPT_OR_VPID_ALLOWED (BIT64(33) | BIT64(37))
 #define CPUID_LEAF_PERFMON            0xAu
 #define PERFMON_VERSION_MASK          0xFFu
-#define MISC_ENABLE_PEBS_UNAVAILABLE  BIT64(12)
 
 static struct cpuid_regs cpuid_if(uint32_t max_leaf, uint32_t leaf, uint32_t subleaf)
 {
@@ -111,7 +110,7 @@ static bool has_pebs(const struct vmx_cpu_features *features)
 
     return (features->leaf1_edx & CPUID_1_EDX_DS) != 0 &&
            (perfmon.eax & PERFMON_VERSION_MASK) != 0 &&
-           (cpu_read_msr(MSR_IA32_MISC_ENABLE) & MISC_ENABLE_PEBS_UNAVAILABLE) == 0;
+           (cpu_read_msr(MSR_IA32_MISC_ENABLE) & IA32_MISC_ENABLE_PEBS_UNAVAILABLE) == 0;
 }
 
 void vmx_read_tracing(const struct vmx_cpu_features *features, struct vmx_tracing *out)
