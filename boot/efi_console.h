@@ -11,6 +11,7 @@
  * processor only, before or after virtualisation; after it the log belongs to root mode, and only
  * the UEFI console is written. */
 
+/* Before any other call; table is the firmware's. */
 void efi_console_init(EFI_SYSTEM_TABLE *table);
 
 /* From now on the log is written too (or no longer). */

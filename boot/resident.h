@@ -24,7 +24,8 @@ MUST_CHECK enum status resident_copy(uint64_t target);
 /* The address in the copy at target of what lies at address in this one. */
 uint64_t resident_address(uint64_t target, const void *address);
 
-/* Gives the sections of the copy at target their rights: no page is writable and executable. */
+/* Gives the sections of the copy at target their rights: no page is writable and executable.
+ * STATUS_NO_MEMORY: the page pool is empty. */
 MUST_CHECK enum status resident_protect(struct host_pt *tables, uint64_t target);
 
 #endif

@@ -83,6 +83,12 @@ EFI_STATUS startup_read_config(struct startup *startup);
 /* Says which file was read, or what is wrong and with which line. */
 void startup_say_config(const struct startup *startup);
 
+/*
+ * All of these run on the boot processor, outside of interrupts, before the LPs are guests;
+ * startup_start_next and what says something also after it. On an error the caller undoes the steps
+ * before (efi_main.c); startup_say_config says what is wrong with the configuration.
+ */
+
 /* boot/describe.c: lines about what was detected and decided. */
 void startup_describe_config(const struct startup *startup);
 void startup_describe_memory(const struct startup *startup);
@@ -95,7 +101,7 @@ EFI_STATUS startup_find_platform(struct startup *startup);
 EFI_STATUS startup_check_requirements(struct startup *startup);
 void startup_free_surveys(struct startup *startup);
 
-/* boot/next_image.c */
+/* boot/next_image.c: finds and loads the next boot image, starts it (returns when it does), forgets it. */
 EFI_STATUS startup_load_next(struct startup *startup);
 EFI_STATUS startup_start_next(struct startup *startup);
 void startup_unload_next(struct startup *startup);

@@ -27,6 +27,7 @@ typedef struct {
 #define LARGE_PAGE_BYTES (2ull << 20)
 #define HUGE_PAGE_BYTES  (1ull << 30)
 
+/* A plain number becomes an address of its kind; the number is the caller's word for it. */
 static inline gva_t gva(uint64_t value)
 {
     return (gva_t){value};

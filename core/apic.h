@@ -48,7 +48,8 @@ enum apic_register {
 #define APIC_BROADCAST_XAPIC      0xFFu
 #define APIC_DFR_RESET            0xFFFFFFFFu /* flat model */
 
-/* Whether this LP's APIC is in x2APIC mode now. */
+/* Whether this LP's APIC is in x2APIC mode now. This and what follows: the executing LP, in root mode or
+ * boot context, interrupts off, no lock. */
 bool apic_is_x2apic(void);
 
 /* This LP's APIC id, all 32 bits in x2APIC mode. */
@@ -62,8 +63,8 @@ void apic_write(enum apic_register index, uint32_t value);
  * Sends the interrupt command: low as in the ICR, destination an APIC id or logical destination,
  * by this LP's current mode. Earlier stores are visible before it is sent. In xAPIC mode the
  * previous command is waited for (bounded: STATUS_TIMED_OUT), a destination has 8 bits
- * (STATUS_OUT_OF_RANGE), and ICR_HIGH is left as
- * icr_high_after, which is what the guest believes to have there.
+ * (STATUS_OUT_OF_RANGE), and ICR_HIGH is left as icr_high_after, which is what
+ * the guest believes to have there. SDM volume 3, "Issuing Interprocessor Interrupts".
  */
 enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after);
 

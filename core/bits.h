@@ -19,17 +19,19 @@ static inline uint64_t bits_get(uint64_t value, unsigned int high, unsigned int 
     return (value & MASK64(high, low)) >> low;
 }
 
+/* value without its last, incomplete unit. */
 static inline uint64_t align_down(uint64_t value, uint64_t power_of_two)
 {
     return value & ~(power_of_two - 1);
 }
 
-/* Wraps to 0 when value lies in the last, incomplete unit. */
+/* The next multiple, or value itself. Wraps to 0 when value lies in the last, incomplete unit. */
 static inline uint64_t align_up(uint64_t value, uint64_t power_of_two)
 {
     return (value + power_of_two - 1) & ~(power_of_two - 1);
 }
 
+/* Whether value is a multiple. */
 static inline bool is_aligned(uint64_t value, uint64_t power_of_two)
 {
     return (value & (power_of_two - 1)) == 0;

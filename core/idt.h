@@ -42,14 +42,16 @@ struct idt_gate {
  * this one: NMI on IST 1, double fault and machine check on IST 2. */
 void idt_build(struct idt_gate *gates, uint64_t offset);
 
-/* Called by the stubs, on the LP's own stack for the vector. */
+/* Called by the stubs, on the LP's own stack for the vector, interrupts off. frame may be changed: the
+ * stub returns by it. Takes no lock, unless it ends in a panic. */
 void idt_dispatch(struct idt_frame *frame);
 
-/* RDMSR and WRMSR that return false, instead of faulting, where the processor raises #GP. */
+/* RDMSR and WRMSR that return false, instead of faulting, where the processor raises #GP; *value is then
+ * unchanged. Root mode only: our IDT catches the fault (core/safe_msr.asm). */
 MUST_CHECK bool safe_read_msr(uint32_t msr, uint64_t *value);
 MUST_CHECK bool safe_write_msr(uint32_t msr, uint64_t value);
 
-/* XSETBV with ECX = 0, likewise. */
+/* XSETBV with ECX = 0 (XCR0), likewise. */
 MUST_CHECK bool safe_write_xcr0(uint64_t value);
 
 #endif

@@ -81,7 +81,8 @@ static inline struct lp *this_lp(void)
     return cpu_read_gs_self();
 }
 
-/* Fills in ids, GDT and TSS. The stacks and regions are set already. Any context. */
+/* Fills in ids, GDT and TSS (SDM volume 3, "Segment Descriptors"). The stacks and regions are set
+ * already; lp is zero otherwise. Boot context, before the LP enters VMX operation. */
 void lp_init(struct lp *lp, struct machine *machine, uint32_t lp_id, uint32_t apic_id);
 
 #endif

@@ -24,21 +24,22 @@ struct stats {
     uint64_t exits[STATS_EXIT_REASONS];
 };
 
+/* Counts one. The LP that runs the vCPU, not in an NMI handler. */
 static inline void stats_count(struct stats *stats, enum stat stat)
 {
     stats->counters[stat]++;
 }
 
-/* reason is below STATS_EXIT_REASONS. */
+/* Counts an exit; reason is below STATS_EXIT_REASONS. Likewise. */
 static inline void stats_count_exit(struct stats *stats, uint32_t reason)
 {
     stats->exits[reason]++;
 }
 
-/* Sum of the exits for all reasons. */
+/* Sum of the exits for all reasons. Any LP. */
 uint64_t stats_exits_total(const struct stats *stats);
 
-/* The text of a counter, for tables. */
+/* The text of a counter, for tables: static, never NULL for one below STAT_COUNT. Any context. */
 const char *stats_name(enum stat stat);
 
 #endif

@@ -93,10 +93,12 @@ uint64_t ept_pages_needed(const struct ept_caps *caps, unsigned int phys_bits, u
  */
 MUST_CHECK enum status ept_init(struct ept_map *map, const struct ept_params *params);
 
-/* Makes a root. It is never changed afterwards: what happens to the map shows in all roots. */
+/* Makes a root. It is never changed afterwards: what happens to the map shows in all roots.
+ * STATUS_NO_MEMORY: no page left. */
 MUST_CHECK enum status ept_root_create(struct ept_map *map, hpa_t *root);
 
-/* The EPT pointer (VMCS field) for a root: write-back, four levels, no accessed and dirty flags. */
+/* The EPT pointer (VMCS field) for a root: write-back, four levels, no accessed and dirty flags. SDM
+ * volume 3, "Extended-Page-Table Pointer (EPTP)". Any context. */
 uint64_t ept_pointer(hpa_t root);
 
 /*
@@ -150,7 +152,7 @@ void ept_reclaim(struct ept_map *map);
  * needed; the answer is one moment's. */
 void ept_walk(const struct ept_map *map, gpa_t address, struct ept_translation *out);
 
-/* As ept_walk, from a root, as the processor does it. For reports and tests. */
+/* As ept_walk, from a root, as the processor does it: what tests hold the map against. */
 void ept_walk_root(const struct ept_map *map, hpa_t root, gpa_t address,
                    struct ept_translation *out);
 

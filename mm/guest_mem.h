@@ -30,11 +30,12 @@ struct guest_memory {
     uint8_t *host_base;
 };
 
-/* Adds RAM; ranges come in ascending order, adjacent ones are merged. False: the table is full. */
+/* Adds RAM; ranges come in ascending order, adjacent ones are merged. False: the table is full.
+ * Boot context. */
 MUST_CHECK bool guest_memory_add(struct guest_memory *memory, gpa_t base, uint64_t bytes);
 
 /* The pointer to bytes of guest RAM at address, which may not cross a page; NULL when any of it is
- * not RAM, or is hidden. */
+ * not RAM, or is hidden. The guest may change what is there at any time: read it once. Any LP. */
 void *guest_memory_at(const struct guest_memory *memory, gpa_t address, size_t bytes);
 
 /* Paging as the guest has set it up (SDM volume 3, "Paging Modes and Control Bits"). */
@@ -49,7 +50,7 @@ MUST_CHECK bool guest_walk(const struct guest_memory *memory, const struct guest
                            gva_t address, gpa_t *out);
 
 /* Copies up to bytes from a linear address, each byte read once; stops at what cannot be read.
- * Returns how many were copied. */
+ * Returns how many were copied. Between gva_begin and gva_end. */
 size_t guest_read_linear(const struct guest_memory *memory, const struct guest_paging *paging,
                          gva_t address, void *to, size_t bytes);
 

@@ -19,7 +19,8 @@ struct page_pool {
 /* The region [base, base + bytes); both are page-aligned. */
 void page_pool_init(struct page_pool *pool, uint64_t base, uint64_t bytes);
 
-/* count zeroed pages, one after another; NULL when so many are not left. */
+/* count zeroed pages, one after another; NULL when so many are not left. The caller owns them; they never
+ * come back. */
 void *page_pool_take(struct page_pool *pool, uint64_t count);
 
 /* Pages that are left. */

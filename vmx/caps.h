@@ -72,7 +72,7 @@ enum caps_feature_control {
     CAPS_FEATURE_CONTROL_LOCKED_OFF, /* firmware switched VT-x off and locked it */
 };
 
-/* Judges a value of IA32_FEATURE_CONTROL (SDM, "Enabling and Entering VMX Operation"). */
+/* Judges a value of IA32_FEATURE_CONTROL (SDM volume 3, "Enabling and Entering VMX Operation"). */
 enum caps_feature_control caps_feature_control_state(uint64_t feature_control);
 
 /* The value to write to an unlocked IA32_FEATURE_CONTROL: what is there, VMX outside SMX, lock. */

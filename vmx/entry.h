@@ -30,7 +30,7 @@ static inline enum entry_outcome vmx_enter_guest(struct lp *lp)
 /* Where VM exits arrive: the value of HOST_RIP. Not to be called. */
 void vmx_exit_entry(void);
 
-/* The first VM exit of an LP has no vmx_enter to return to. lp->saved_rsp points at a stack that
+/* The first VM exit of an LP has no vmx_enter_guest to return to. lp->saved_rsp points at a stack that
  * run_prepare_first_exit laid out; this stub calls run_loop (vmx/run.h) from there. */
 void entry_first_exit(void);
 

@@ -39,6 +39,8 @@ static inline exit_function *exit_handler_of(uint32_t exit_reason)
     return exit_reason < EXIT_HANDLERS_COUNT ? exit_handlers[exit_reason] : NULL;
 }
 
+/* The handlers, by the SDM's names of the exit reasons (volume 3, appendix "VMX Basic Exit Reasons").
+ * lp and vcpu are the executing LP and its vCPU. */
 enum exit_action exit_cpuid(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_vmcall(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu);
@@ -54,15 +56,19 @@ enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_triple_fault(struct lp *lp, struct vcpu *vcpu);
 enum exit_action exit_invd(struct lp *lp, struct vcpu *vcpu);
 
-/* Instructions that the guest does not have. */
+/* Instructions that the guest does not have: #UD. */
 enum exit_action exit_undefined(struct lp *lp, struct vcpu *vcpu);
 
-/* APIC writes, for the MSR and the page (vmx/apic_access.c). */
+/* What the guest writes to IA32_APIC_BASE, to the x2APIC ICR, and to the register at offset (a multiple
+ * of 16) of the xAPIC page (vmx/apic_access.c). The first two answer as a WRMSR handler does. SDM volume
+ * 3, "Local APIC State" and "Issuing Interprocessor Interrupts". May send kicks and log a refusal. */
 enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_t value);
 enum exit_action apic_guest_wrote_x2apic_icr(struct lp *lp, struct vcpu *vcpu, uint64_t value);
 void apic_guest_wrote_page(struct lp *lp, struct vcpu *vcpu, uint32_t offset, uint32_t value);
 
-/* The guest's MTRRs changed while they are on: EPT types follow (takes the EPT lock, kicks). */
+/* The guest's MTRRs changed while they are on: EPT types follow. Takes the EPT lock, kicks every LP and
+ * waits until it has invalidated. No lock held; run_seq even. When tables run out, the types stay as they
+ * are, and the log says so. */
 void mtrr_guest_changed(struct lp *lp, struct vcpu *vcpu);
 
 #endif

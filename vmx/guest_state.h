@@ -19,14 +19,15 @@ void guest_state_capture(const struct partition *partition, struct vcpu *vcpu);
 /* The vCPU as after INIT; the local APIC is not touched. Root mode, on the vCPU's LP. */
 void guest_state_init(const struct partition *partition, struct vcpu *vcpu);
 
-/* After INIT: real mode at vector << 12. */
+/* A start-up IPI after INIT: real mode at vector << 12 (SDM volume 3, "MP Initialization"). Root mode, on
+ * the vCPU's LP, as all that follows. */
 void guest_state_start(uint8_t vector);
 
 /* Guest CR0 := value as the guest sees it: the bits that are ours go to the read shadow. CR0.PE and
  * PG transitions are the caller's business (vmx/exit_cr.c). */
 void guest_state_write_cr0(const struct partition *partition, uint64_t value);
 
-/* CR0 and CR4 as the guest reads them. */
+/* CR0 and CR4 as the guest reads them (SDM volume 3, "Guest/Host Masks and Read Shadows"). */
 uint64_t guest_state_read_cr0(void);
 uint64_t guest_state_read_cr4(void);
 

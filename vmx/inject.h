@@ -25,7 +25,7 @@ void inject_keep_interrupted_event(struct vcpu *vcpu);
  * event was being delivered: then the bit says nothing. */
 void inject_keep_nmis_blocked(bool is_nmi_unblocking);
 
-/* Moves what is pending into the VMCS. The last thing before an entry. */
+/* Moves what is pending into the VMCS' VM-entry fields. The last thing before an entry. */
 void inject_commit(struct vcpu *vcpu);
 
 /* Takes it back when the entry was not made, since something may now have to be merged with it. */
@@ -40,7 +40,7 @@ void inject_single_step(void);
 #define INTERRUPTIBILITY_SHADOW \
     (INTERRUPTIBILITY_BLOCKING_BY_STI | INTERRUPTIBILITY_BLOCKING_BY_MOV_SS)
 
-/* Goes past the instruction that exited. Inline: it is part of every exit's path. */
+/* Goes past the instruction that exited, instruction_length bytes long. Inline: it is part of every exit's path. */
 static inline void inject_advance_rip(uint64_t instruction_length)
 {
     uint64_t old = vmcs_read(VMCS_GUEST_RIP);

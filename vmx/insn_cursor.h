@@ -32,6 +32,7 @@ struct insn_address {
     bool is_rip_relative;      /* the address of the next instruction is to be added */
 };
 
+/* Starts at the first of count bytes, which stay the caller's. */
 void insn_cursor_init(struct insn_cursor *cursor, const uint8_t *bytes, uint8_t count,
                       enum insn_mode mode);
 

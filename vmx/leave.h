@@ -30,7 +30,8 @@ static inline void leave_request(void)
  * when leave_entry is 0, nor to a guest with 5-level paging. Root mode. */
 bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf);
 
-/* Leaves VMX operation; the processor goes on after the guest's CPUID, natively. */
+/* Leaves VMX operation; the processor goes on after the guest's CPUID, natively (SDM volume 3, "Leaving VMX
+ * Operation"). Root mode, from the CPUID exit, after leave_is_requested. */
 NORETURN void leave_vmx(struct lp *lp);
 
 /* After the first VM entry of this LP exited with a VM-entry failure: leaves VMX operation;

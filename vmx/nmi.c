@@ -50,7 +50,7 @@ static void move_out_of_windows(struct idt_frame *frame)
 static void handle_nmi_in_root(struct lp *lp, struct idt_frame *frame)
 {
     lp->kicks_in_root++;
-    /* Pairs with the exchange in panic and guest_stop. */
+    /* Acquire pairs with the exchange in panic and stop_guest. */
     if (atomic_load_explicit(&lp->machine->stop_requested, memory_order_acquire) != 0) {
         panic_park();
     }

@@ -44,8 +44,11 @@ void port_watch_decode(const struct boot_acpi *acpi, const struct port_access *a
 /* Which bytes of an access to a port go to the count ports from first on: bit i for byte i. */
 uint8_t port_watch_overlap(uint16_t first, uint8_t count, uint16_t port, uint8_t bytes);
 
-/* Sets the ports that must exit, the console's apart, in the I/O bitmaps (A, then B). */
+/* Sets the ports that must exit, the console's apart, in the I/O bitmaps (A, then B): SDM volume 3,
+ * "I/O-Bitmap Addresses". Boot context. */
 void port_watch_build(const struct boot_acpi *acpi, uint8_t *bitmaps);
+
+/* Sets count more ports from first on. */
 void port_watch_add(uint8_t *bitmaps, uint32_t first, uint32_t count);
 
 #endif

@@ -126,7 +126,7 @@ static void serve_nmis(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t in_root = lp->kicks_in_root;
 
-    /* Pairs with the exchange in panic and stop_guest. */
+    /* Acquire pairs with the exchange in panic and stop_guest. */
     if (atomic_load_explicit(&lp->machine->stop_requested, memory_order_acquire) != 0) {
         panic_park();
     }

@@ -20,10 +20,11 @@ NORETURN void vmcs_read_refused(uint32_t encoding);
  * vmcs_take_failure, so that bring-up can be undone. */
 void vmcs_write_refused(uint32_t encoding, uint64_t value);
 
-/* Tells the current code runs before the LP's first VM entry: failures are noted, not fatal. */
+/* Tells that what follows runs before the LP's first VM entry: failures are noted, not fatal. Boot
+ * context; LPs are set up one after another. */
 void vmcs_set_bring_up(bool is_bring_up);
 
-/* Whether an access failed since the last call, and which field it was. */
+/* Whether an access failed since the last call, and which field it was (by encoding). Boot context. */
 bool vmcs_take_failure(uint32_t *encoding);
 
 static inline uint64_t vmcs_read_raw(uint32_t encoding)

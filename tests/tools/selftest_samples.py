@@ -114,10 +114,10 @@ BAD = [
     ("check-cppcheck", "out of bounds",
      {"core/bad.c": source("int f(void)\n{\n    int a[2] = {0, 0};\n    return a[2];\n}\n")}, None,
      "arrayIndexOutOfBounds"),
-    ("check-analyze", "NULL pointer", {"core/trace.c": source(
+    ("check-analyze", "NULL pointer", {"core/stats.c": source(
         "int f(int c);\nint f(int c)\n{\n    int x = 1, *p = 0;\n    if (c) {\n        p = &x;\n"
         "    }\n    return *p;\n}\n")}, None, "Werror=analyzer"),
-    ("check-analyze", "a warning", {"core/trace.c": source(
+    ("check-analyze", "a warning", {"core/stats.c": source(
         "int f(long c);\nint f(long c)\n{\n    return c;\n}\n")}, None, "Werror=conversion"),
     ("check-tidy", "sizeof of sizeof", {"core/bad.c": source(
         "unsigned long f(int c);\nunsigned long f(int c)\n{\n"
