@@ -313,6 +313,7 @@ void flush_serve_published(struct flush_lp *self, struct flush_vcpu *vcpu)
         vcpu->counters[FLUSH_COUNTER_ROUNDS_HELD]++;
         flush_serve(self, vcpu);
     } while (flush_is_pending(vcpu));
+    flush_step();
     /* Sequentially consistent: who remembered the old value is let go, and what it has posted since
      * the last look is seen by the caller's next one; pairs with the fetch_or in post and the load in
      * flush_wait_add, as on entry. */

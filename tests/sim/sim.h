@@ -31,6 +31,7 @@ struct sim_scenario {
     uint32_t flushes;   /* each VP's */
     bool is_overcommit; /* vCPUs halt, are descheduled and move between LPs */
     bool is_flush_only; /* guests do little else than flush */
+    bool is_list_only;  /* all flushes are of lists, so that they overflow */
     bool has_delays;    /* at every step of the protocol */
     uint32_t invvpid_types;
 };
@@ -93,8 +94,8 @@ struct sim {
 
     _Atomic uint64_t flushes_done;
     _Atomic uint32_t unfinished; /* vCPUs with flushes left */
-    _Atomic bool is_waiting_for_sipi;
-    _Atomic bool is_stuck; /* somebody waited for too long: all threads end */
+    _Atomic bool is_one_away;    /* an LP leaves its state only when others go on flushing */
+    _Atomic bool is_stuck;       /* somebody waited for too long: all threads end */
 };
 
 /* Runs a scenario to its end. Returns a new struct sim; the caller frees it. */
@@ -109,6 +110,8 @@ uint64_t sim_counter(const struct sim *sim, enum flush_counter counter);
 uint32_t sim_random(struct sim_lp *lp, uint32_t limit);
 /* Delays the calling LP's thread for a random time, mostly none. */
 void sim_delay(struct sim_lp *lp);
+/* Whether a kick has arrived; takes it. One that was sent may take a while to arrive. */
+bool sim_take_kick(struct sim_lp *lp);
 /* Nanoseconds. */
 uint64_t sim_now(void);
 extern const struct flush_ops sim_flush_ops;

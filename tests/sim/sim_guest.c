@@ -7,10 +7,11 @@
 /* Guest mode: instructions that use and change translations, and what exits do for the guest. Odd
  * pages are global. */
 
-#define POISON       0xDEADDEADDEADDEADull /* what a freed frame holds */
-#define RANGES_MAX   3u
-#define INSTRUCTIONS 64u /* before an exit of some kind */
-#define HALT_TURNS   50u /* an interrupt wakes a native HLT after that */
+#define POISON        0xDEADDEADDEADDEADull /* what a freed frame holds */
+#define RANGES_MAX    3u
+#define INSTRUCTIONS  64u /* before an exit of some kind */
+#define SECTION_STEPS 4u  /* a section takes longer than one step */
+#define HALT_TURNS    50u /* an interrupt wakes a native HLT after that */
 
 static bool is_shared(uint32_t page)
 {
@@ -80,6 +81,22 @@ static void halt_natively(struct sim_lp *lp)
     }
 }
 
+/* A guest that never exits by itself: nothing but a kick ends this. One LP at a time, so that the
+ * others go on flushing. */
+static void never_exit(struct sim_lp *lp)
+{
+    struct sim *sim = lp->sim;
+
+    if (sim->scenario->lp_count == 1 || atomic_exchange(&sim->is_one_away, true)) {
+        return;
+    }
+    while (!atomic_load(&lp->doorbell) && atomic_load(&sim->unfinished) > 1 &&
+           !atomic_load(&sim->is_stuck)) {
+        (void)sched_yield();
+    }
+    atomic_store(&sim->is_one_away, false);
+}
+
 static enum sim_exit exit_for(struct sim_lp *lp)
 {
     bool is_overcommit = lp->sim->scenario->is_overcommit;
@@ -104,7 +121,7 @@ enum sim_exit sim_guest_run(struct sim_lp *lp)
     for (; count > 0; count--) {
         uint32_t page = sim_random(lp, SIM_PAGES);
 
-        if (atomic_exchange(&lp->doorbell, false)) {
+        if (sim_take_kick(lp)) {
             return SIM_EXIT_KICK;
         }
         flush_step();
@@ -116,6 +133,9 @@ enum sim_exit sim_guest_run(struct sim_lp *lp)
         }
         if (sim_random(lp, 256) == 0) {
             halt_natively(lp);
+        }
+        if (sim_random(lp, 256) == 0) {
+            never_exit(lp);
         }
     }
     return exit_for(lp);
@@ -129,7 +149,8 @@ static uint32_t make_list(struct sim_lp *lp, uint32_t page, uint64_t ranges[RANG
     for (uint32_t i = 0; i < count; i++) {
         uint32_t first = sim_random(lp, SIM_PAGES);
 
-        ranges[i] = (SIM_GVA_BASE + first * PAGE_BYTES) | sim_random(lp, 4);
+        ranges[i] =
+            (SIM_GVA_BASE + first * PAGE_BYTES) | (sim_random(lp, 8) == 0 ? sim_random(lp, 4) : 0);
     }
     ranges[sim_random(lp, count)] = SIM_GVA_BASE + page * PAGE_BYTES;
     return count;
@@ -156,8 +177,9 @@ void sim_guest_flush(struct sim_lp *lp)
     struct flush_request request = {.targets = {.is_all = bank == all && sim_random(lp, 2) == 0,
                                                 .valid_banks = 1,
                                                 .banks = &bank},
-                                    .kind =
-                                        sim_random(lp, 2) == 0 ? FLUSH_KIND_LIST : FLUSH_KIND_ALL,
+                                    .kind = sim->scenario->is_list_only || sim_random(lp, 2) == 0
+                                                ? FLUSH_KIND_LIST
+                                                : FLUSH_KIND_ALL,
                                     .ranges = ranges};
 
     if (request.kind == FLUSH_KIND_LIST) {
@@ -189,7 +211,9 @@ void sim_guest_section(struct sim_lp *lp)
     atomic_fetch_add_explicit(&lp->shared.gva_seq, 1, memory_order_seq_cst);
     flush_step();
     generation = walk(lp->sim, page);
-    flush_step();
+    for (uint32_t i = 0; i < SECTION_STEPS; i++) {
+        flush_step();
+    }
     check_frame(lp, page, generation);
     if (atomic_load(&lp->sim->oldest_legal[lp->vcpu->vp_index][page]) > generation) {
         lp->stale_sections++;

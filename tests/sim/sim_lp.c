@@ -10,9 +10,9 @@
 /* The LP's side of the simulation: entry and exit as vmx/run.c has them, a scheduler, the ops. */
 
 #define STUCK_NS     10000000000ull
-#define WATCHDOG_NS  2000000000ull
-#define ENTRIES_MAX  24u /* of a vCPU before it is descheduled */
-#define SIPI_FLUSHES 3u  /* of other vCPUs, until the start-up IPI comes */
+#define WATCHDOG_NS  3000000000ull /* a machine with other things to do */
+#define ENTRIES_MAX  24u           /* of a vCPU before it is descheduled */
+#define SIPI_FLUSHES 3u            /* of other vCPUs, until the start-up IPI comes */
 #define SHORT_SPIN   300u
 
 static _Thread_local struct sim_lp *this_sim_lp;
@@ -49,6 +49,11 @@ void sim_delay(struct sim_lp *lp)
 
         (void)nanosleep(&pause, NULL);
     }
+}
+
+bool sim_take_kick(struct sim_lp *lp)
+{
+    return sim_random(lp, 2) == 0 && atomic_exchange(&lp->doorbell, false);
 }
 
 static void delay_at_step(void)
@@ -114,6 +119,7 @@ static void sim_report(void *self, const struct flush_late *late)
 
     (void)late;
     lp->watchdogs++;
+    atomic_store(&lp->sim->is_stuck, true);
 }
 
 const struct flush_ops sim_flush_ops = {.kick = sim_kick,
@@ -145,7 +151,7 @@ static void enter(struct sim_lp *lp)
         }
         flush_step();
         /* A kick in root mode: the entry is begun again (entry.asm). */
-        if (!atomic_exchange(&lp->doorbell, false)) {
+        if (!sim_take_kick(lp)) {
             return;
         }
         change_run_seq(lp);
@@ -159,7 +165,7 @@ static void wait_for_sipi(struct sim_lp *lp)
     struct sim *sim = lp->sim;
     uint64_t until;
 
-    if (sim->scenario->lp_count == 1 || atomic_exchange(&sim->is_waiting_for_sipi, true)) {
+    if (sim->scenario->lp_count == 1 || atomic_exchange(&sim->is_one_away, true)) {
         return;
     }
     enter(lp);
@@ -171,7 +177,7 @@ static void wait_for_sipi(struct sim_lp *lp)
     }
     change_run_seq(lp);
     change_run_seq(lp);
-    atomic_store(&sim->is_waiting_for_sipi, false);
+    atomic_store(&sim->is_one_away, false);
 }
 
 /* Runs the vCPU until it leaves the LP. */
