@@ -17,7 +17,7 @@ INITRD = 'build/rig/initrd.img'
 COMMON_KEYS = {'sets', 'kind', 'host', 'cpus', 'model', 'mem', 'timeout', 'repeat', 'sluice'}
 EXPECT_KEYS = {'com1', 'com2', 'absent'}
 KEYS = {
-    'linux': COMMON_KEYS | {'slower'},
+    'linux': COMMON_KEYS | {'slower', 'hv', 'stress'},
     'guest': COMMON_KEYS | EXPECT_KEYS | {'boot', 'options', 'config', 'end', 'stop', 'errors',
                                             'table', 'most'},
     'steps': COMMON_KEYS | {'base', 'files', 'end', 'stop'},

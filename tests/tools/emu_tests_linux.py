@@ -28,7 +28,8 @@ def command(stanza, folder):
             stanza.get('sluice', emu_tests.SLUICE), '--build', folder,
             '--report', os.path.join(folder, 'run.tsv'), '--host', stanza.get('host', 'bochs'),
             '--cpus', stanza.get('cpus', '4'), '--model', stanza.get('model'),
-            '--mem', stanza.get('mem', '512'), '--timeout', stanza.get('timeout', '0')]
+            '--mem', stanza.get('mem', '512'), '--timeout', stanza.get('timeout', '0'),
+            '--hv', stanza.get('hv', 'off'), '--stress', stanza.get('stress', '0')]
 
 
 def run_to_file(arguments, path, limit):
