@@ -315,6 +315,7 @@ static bool build_machine(struct startup *startup)
     startup->machine = machine;
     machine->config = startup->config;
     machine->acpi = startup->acpi;
+    machine->is_bochs = startup->is_bochs;
     machine->tsc_hz = startup->tsc_hz;
     machine->tsc_at_start = startup->tsc_at_start;
     machine->tsc_source = startup->tsc_source;

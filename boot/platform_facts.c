@@ -13,6 +13,7 @@
 #define HPET_CONFIG_ENABLE      0x1u
 #define HPET_COUNTER            0x0F0u
 #define FEMTOSECONDS_PER_SECOND 1000000000000000ull
+#define PORT_BOCHS_DEBUG        0xE9u
 #define STALL_US                10000u
 #define SPIN_LIMIT              100000000u
 #define FOUR_GIB                (4ull << 30)
@@ -303,6 +304,17 @@ static void calibrate_tsc(struct startup *startup)
                      (unsigned int)(startup->tsc_hz / 1000 % 1000), names[startup->tsc_source]);
 }
 
+/* Bochs answers at its debug port with the port's number. */
+static void find_emulator(struct startup *startup)
+{
+    startup->is_bochs = cpu_in8(PORT_BOCHS_DEBUG) == PORT_BOCHS_DEBUG;
+    if (startup->is_bochs) {
+        efi_console_line(LOG_INFO,
+                         "emulator: port E9 answers as in Bochs, whose NMI exits right after "
+                         "an exception are repaired");
+    }
+}
+
 EFI_STATUS startup_find_platform(struct startup *startup)
 {
     EFI_STATUS status = read_memory_map(startup);
@@ -315,6 +327,7 @@ EFI_STATUS startup_find_platform(struct startup *startup)
     if (EFI_ERROR(status)) {
         return status;
     }
+    find_emulator(startup);
     calibrate_tsc(startup);
     efi_console_line(LOG_INFO, "ACPI: %s, %s, %s, %s%s",
                      startup->acpi.is_present ? "FADT" : "no FADT",

@@ -63,6 +63,7 @@ struct startup {
     uint64_t map_top;    /* first address above all that the memory map names, at least 4 GiB */
     uint64_t tsc_at_start;
     uint64_t tsc_hz;
+    bool is_bochs;
     enum tsc_source tsc_source;
     struct log_state log; /* until machine->log takes over */
 

@@ -38,6 +38,7 @@
 #define RFLAGS_TF         BIT64(8)
 #define RFLAGS_IF         BIT64(9)
 #define RFLAGS_DF         BIT64(10)
+#define RFLAGS_RF         BIT64(16)
 #define RFLAGS_VM         BIT64(17)
 #define RFLAGS_AC         BIT64(18)
 

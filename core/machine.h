@@ -27,6 +27,7 @@ struct machine {
     struct partition *partition;
     struct boot_config config;
     struct boot_acpi acpi;
+    bool is_bochs; /* this emulator's faults are worked around (vmx/bochs_quirk.h) */
     uint64_t tsc_hz;
     uint64_t tsc_at_start; /* of the boot processor */
     enum tsc_source tsc_source;

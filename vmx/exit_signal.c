@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/msr.h"
+#include "vmx/bochs_quirk.h"
 #include "vmx/entry.h"
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
@@ -88,6 +89,7 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
     if (interruption.type == INTERRUPTION_NMI) {
         nmi_arrived(lp);
         stats_count(&vcpu->stats, STAT_KICKS_TAKEN);
+        bochs_repair_nmi_exit(lp, vcpu);
         entry_unblock_nmis();
         return EXIT_ACTION_RESUME;
     }

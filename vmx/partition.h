@@ -61,7 +61,8 @@ struct partition {
     struct flush_vcpu **flush_vps;
 
     struct console_shadow console;
-    _Atomic bool is_power_off_reported;
+    /* The report before the machine goes down: 0, then being written, then done. */
+    _Atomic uint32_t end_report;
 };
 
 #endif

@@ -107,6 +107,8 @@ static void out_around_console(const struct machine *machine, struct vcpu *vcpu,
     }
 }
 
+enum { END_REPORT_NONE, END_REPORT_WRITING, END_REPORT_DONE };
+
 static void report_event(struct vcpu *vcpu, const char *event)
 {
     log_line(LOG_INFO, "platform", "the guest %s", event);
@@ -114,14 +116,21 @@ static void report_event(struct vcpu *vcpu, const char *event)
     log_drain();
 }
 
-/* The machine is about to go down by the guest's wish: what was counted is printed once. */
+/* The machine is about to go down by the guest's wish: what was counted is printed once, and an LP that
+ * would switch it off meanwhile waits for that. */
 static void report_end(struct vcpu *vcpu, const char *event)
 {
-    /* Relaxed: one reporter of however many try at once; nothing else goes by it. Pairs with itself
-     * on the other LPs. */
-    if (!atomic_exchange_explicit(&vcpu->partition->is_power_off_reported, true,
-                                  memory_order_relaxed)) {
+    _Atomic uint32_t *state = &vcpu->partition->end_report;
+    uint32_t none = END_REPORT_NONE;
+
+    /* Acquire and release pair with each other: who goes on after DONE comes after the report. */
+    if (atomic_compare_exchange_strong_explicit(state, &none, END_REPORT_WRITING,
+                                                memory_order_acq_rel, memory_order_acquire)) {
         report_event(vcpu, event);
+        atomic_store_explicit(state, END_REPORT_DONE, memory_order_release);
+    }
+    while (atomic_load_explicit(state, memory_order_acquire) != END_REPORT_DONE) {
+        cpu_pause();
     }
 }
 
