@@ -42,7 +42,7 @@ void sim_delay(struct sim_lp *lp)
         (void)sched_yield();
     } else if (dice < 128) {
         for (uint32_t spin = sim_random(lp, SHORT_SPIN); spin > 0; spin--) {
-            __asm__ volatile("pause");
+            __builtin_ia32_pause();
         }
     } else if (dice == 128) {
         struct timespec pause = {.tv_nsec = 20000};
