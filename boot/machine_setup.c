@@ -60,7 +60,7 @@ static uint64_t resident_pages(const struct startup *startup)
     pages += 2 * pages_of(startup->mp.count * sizeof(void *));
     pages += (LP_PAGES + 1) * startup->mp.count; /* and a root of the EPT each */
     pages += startup_hv_pages(startup);
-    pages += IO_BITMAP_PAGES + 2 + pages_of(IDT_VECTORS * sizeof(struct idt_gate)) + 1;
+    pages += IO_BITMAP_PAGES + 2 + pages_of(2 * IDT_VECTORS * sizeof(struct idt_gate)) + 1;
     pages += ept_pages_needed(&caps, controls->physical_address_bits, startup->memory_top);
     pages += host_pt_pages_needed(startup->memory_top, has_huge_pages(startup), pages * PAGE_BYTES);
     return pages;
@@ -331,12 +331,13 @@ static bool build_machine(struct startup *startup)
 
 static enum status build_idt(struct startup *startup)
 {
-    struct idt_gate *gates = take(startup, pages_of(IDT_VECTORS * sizeof(struct idt_gate)));
+    struct idt_gate *gates = take(startup, pages_of(2 * IDT_VECTORS * sizeof(struct idt_gate)));
 
     if (gates == NULL) {
         return STATUS_NO_MEMORY;
     }
     startup->host_idt = (uint64_t)(uintptr_t)gates;
+    startup->machine->idt = startup->host_idt;
     idt_build(gates, resident_address(startup->resident, NULL));
     return STATUS_OK;
 }

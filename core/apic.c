@@ -118,7 +118,7 @@ static void drop_interrupts(void)
     apic_write(APIC_TPR, APIC_TPR_EXCEPTION_CLASS);
     apic_write(APIC_SVR, APIC_SVR_RESET | APIC_SVR_ENABLE);
     for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_IRR, 1); count++) {
-        cpu_take_pending_interrupts();
+        idt_take_pending_interrupts();
     }
 }
 

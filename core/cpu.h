@@ -225,6 +225,11 @@ static inline void cpu_write_back_invalidate_caches(void)
     __asm__ volatile("wbinvd" : : : "memory");
 }
 
+static inline void cpu_load_idt(const struct cpu_descriptor_table *table)
+{
+    __asm__ volatile("lidt %0" : : "m"(*table) : "memory");
+}
+
 static inline void cpu_store_gdt(struct cpu_descriptor_table *table)
 {
     __asm__ volatile("sgdt %0" : "=m"(*table));

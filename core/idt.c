@@ -3,6 +3,7 @@
 
 #include "core/apic.h"
 #include "core/lp.h"
+#include "core/machine.h"
 #include "core/ops.h"
 #include "core/panic.h"
 
@@ -13,6 +14,7 @@
 #define FIRST_INTERRUPT_VECTOR 32u
 
 extern const uint64_t idt_stub_table[IDT_VECTORS];
+extern const uint64_t idt_drop_stub;
 extern const uint64_t safe_access_table[];
 extern const uint64_t safe_access_refused;
 
@@ -24,16 +26,51 @@ static uint64_t ist_of(uint32_t vector)
     return vector == VECTOR_DF || vector == VECTOR_MC ? IST_FAULT : 0;
 }
 
+static void set_gate(struct idt_gate *gate, uint64_t handler, uint64_t ist)
+{
+    gate->low = (handler & 0xFFFF) | ((uint64_t)LP_SELECTOR_CODE << 16) | (ist << GATE_IST_SHIFT) |
+                GATE_PRESENT_INTERRUPT | ((handler & 0xFFFF0000) << 32);
+    gate->high = handler >> 32;
+}
+
+/* In the window an interrupt may come with any vector: the 8259 delivers what the guest told it to.
+ * What is an exception's vector elsewhere is dropped there, but for NMI and machine check, which can
+ * be told apart. */
+static bool is_dropped_in_window(uint32_t vector)
+{
+    return vector < FIRST_INTERRUPT_VECTOR && vector != VECTOR_NMI && vector != VECTOR_MC;
+}
+
 void idt_build(struct idt_gate *gates, uint64_t offset)
 {
+    struct idt_gate *window = gates + IDT_VECTORS;
+
     for (uint32_t vector = 0; vector < IDT_VECTORS; vector++) {
         uint64_t stub = idt_stub_table[vector] + offset;
 
-        gates[vector].low = (stub & 0xFFFF) | ((uint64_t)LP_SELECTOR_CODE << 16) |
-                            (ist_of(vector) << GATE_IST_SHIFT) | GATE_PRESENT_INTERRUPT |
-                            ((stub & 0xFFFF0000) << 32);
-        gates[vector].high = stub >> 32;
+        set_gate(&gates[vector], stub, ist_of(vector));
+        set_gate(&window[vector], is_dropped_in_window(vector) ? idt_drop_stub + offset : stub,
+                 ist_of(vector));
     }
+}
+
+static void load(uint64_t gates)
+{
+    struct cpu_descriptor_table table = {
+        .limit = IDT_VECTORS * sizeof(struct idt_gate) - 1,
+        .base = gates,
+    };
+
+    cpu_load_idt(&table);
+}
+
+void idt_take_pending_interrupts(void)
+{
+    uint64_t gates = this_lp()->machine->idt;
+
+    load(gates + IDT_VECTORS * sizeof(struct idt_gate));
+    cpu_take_pending_interrupts();
+    load(gates);
 }
 
 /* Whether the fault is one that safe_msr.asm expects; then the frame goes on at `refused`. */

@@ -38,9 +38,12 @@ struct idt_gate {
     uint64_t low, high;
 };
 
-/* Fills an IDT of IDT_VECTORS gates with the stubs of the image copy that lies offset bytes above
+/* Fills two IDTs of IDT_VECTORS gates each, one after the other, with the stubs of the image copy that lies offset bytes above
  * this one: NMI on IST 1, double fault and machine check on IST 2. */
 void idt_build(struct idt_gate *gates, uint64_t offset);
+
+/* Lets pending interrupts in, to be dropped, by the second of the two IDTs. Root mode, interrupts off. */
+void idt_take_pending_interrupts(void);
 
 /* Called by the stubs, on the LP's own stack for the vector, interrupts off. frame may be changed: the
  * stub returns by it. Takes no lock, unless it ends in a panic. */

@@ -69,7 +69,15 @@ save_and_dispatch:
     add rsp, 16
     iretq
 
+; An interrupt that is dropped: from the 8259, so that the local APIC waits for no EOI.
+drop:
+    iretq
+
 section .data.rel.ro progbits alloc noexec write align=8
+
+global idt_drop_stub:data hidden
+idt_drop_stub:
+    dq drop
 
 global idt_stub_table:data hidden
 idt_stub_table:

@@ -37,6 +37,7 @@ struct machine {
     uint64_t resident_bytes;
     uint64_t image_base; /* the running copy; for symbol offsets in reports */
     uint64_t image_bytes;
+    uint64_t idt;         /* the two tables of core/idt.h */
     uint64_t leave_entry; /* leave_to_firmware in the firmware's copy (vmx/leave.c) */
 
     struct log_state log;            /* locked by itself */

@@ -18,6 +18,7 @@
 #define PORT61_SERR_DISABLE  0x04u /* written 1: clears the SERR latch */
 #define PORT61_IOCHK_DISABLE 0x08u /* written 1: clears the IOCHK latch */
 #define MCG_STATUS_RIPV      0x1u
+#define MCG_STATUS_MCIP      0x4u /* machine check in progress */
 
 void nmi_arrived(struct lp *lp)
 {
@@ -60,7 +61,12 @@ static void handle_nmi_in_root(struct lp *lp, struct idt_frame *frame)
 
 static bool handle_machine_check_in_root(struct lp *lp, struct idt_frame *frame)
 {
-    if ((cpu_read_msr(MSR_IA32_MCG_STATUS) & MCG_STATUS_RIPV) == 0) {
+    uint64_t status = cpu_read_msr(MSR_IA32_MCG_STATUS);
+
+    if ((status & MCG_STATUS_MCIP) == 0) {
+        return true; /* an interrupt of that vector (core/idt.c) */
+    }
+    if ((status & MCG_STATUS_RIPV) == 0) {
         return false;
     }
     lp->machine_check_pending = true;
