@@ -3,15 +3,11 @@
 #include "boot/resident.h"
 #include "boot/startup.h"
 #include "core/apic.h"
-#include "core/cpu.h"
 #include "core/cpuid_bits.h"
 #include "core/idt.h"
-#include "core/msr.h"
-#include "core/panic.h"
 #include "mm/host_pt.h"
+#include "vmx/hv_ops.h"
 #include "vmx/leave_frame.h"
-#include "vmx/msr_bitmap.h"
-#include "vmx/platform.h"
 #include "vmx/vmx_state.h"
 
 /* The resident memory of one LP, in pages; each stack has an unmapped page below it. */
@@ -230,47 +226,6 @@ static enum status build_host_tables(struct startup *startup)
     return status;
 }
 
-static void read_cpuid(void *context, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *out)
-{
-    (void)context;
-    cpu_cpuid(leaf, subleaf, &out->eax, &out->ebx, &out->ecx, &out->edx);
-}
-
-/* The counters that a guest reads: the named ones, then the exits by reason. */
-static uint64_t read_counter(void *context, uint32_t counter, uint32_t vp_index)
-{
-    const struct partition *partition = context;
-    const struct stats *stats = &partition->vcpus[vp_index]->stats;
-
-    return counter < STAT_COUNT ? stats->counters[counter] : stats->exits[counter - STAT_COUNT];
-}
-
-static void build_policies(struct startup *startup)
-{
-    struct partition *partition = startup->machine->partition;
-    struct cpuid_source source = {.read = read_cpuid};
-    uint64_t mcg_cap = startup->surveys[startup->mp.boot_lp].mcg_cap;
-
-    cpuid_policy_init(&partition->cpuid, &partition->controls, &source);
-    partition->cr4_allowed = cr4_allowed(&partition->cpuid);
-    msr_policy_context_init(&partition->msr_x2apic, &partition->cpuid, mcg_cap);
-    partition->msr_x2apic.icr_passes = startup->config.guest_ipi == CONFIG_GUEST_IPI_DIRECT;
-    partition->msr_xapic = partition->msr_x2apic;
-    partition->msr_xapic.x2apic_passes = false;
-    msr_bitmap_build(partition->msr_bitmap_xapic, &partition->msr_xapic);
-    msr_bitmap_build(partition->msr_bitmap_x2apic, &partition->msr_x2apic);
-    platform_build_io_bitmaps(startup->machine, partition->io_bitmaps);
-    partition->own_leaves = (struct own_leaves){
-        .version = OWN_VERSION(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH),
-        .mode = OWN_MODE_PASSTHROUGH,
-        .vp_count = partition->vcpu_count,
-        .counter_count = STAT_COUNT + STATS_EXIT_REASONS,
-        .counter = (uint64_t(*)(void *, uint32_t, uint32_t))(uintptr_t)resident_address(
-            startup->resident, (const void *)(uintptr_t)read_counter),
-        .context = partition,
-    };
-}
-
 static bool build_partition(struct startup *startup)
 {
     struct machine *machine = startup->machine;
@@ -354,7 +309,7 @@ EFI_STATUS startup_build_machine(struct startup *startup)
         status = build_idt(startup);
     }
     if (status == STATUS_OK) {
-        build_policies(startup);
+        startup_build_policies(startup);
         status = startup_build_hv(startup) ? STATUS_OK : STATUS_NO_MEMORY;
     }
     /* From here on the pool is the partition's. */

@@ -111,6 +111,9 @@ void startup_unload_next(struct startup *startup);
 EFI_STATUS startup_build_machine(struct startup *startup);
 void startup_free_machine(struct startup *startup);
 
+/* boot/policy_setup.c: CPUID and MSR policies, the bitmaps, our own CPUID block. */
+void startup_build_policies(struct startup *startup);
+
 /* boot/hv_setup.c: the Microsoft interface and the flush engine. The first tells how many pages the
  * second takes; false: the pool was too small. */
 uint64_t startup_hv_pages(const struct startup *startup);
