@@ -7,6 +7,7 @@
 #include "tests/guest/runtime/setup.h"
 #include "tests/guest/runtime/sluice.h"
 #include "tests/guest/runtime/smp.h"
+#include "tests/guest/test_hv.h"
 
 static bool are_all_started;
 
@@ -29,11 +30,13 @@ void guest_main(const struct guest_info *info)
         &group_vmx,       &group_cpu,       &group_memory,     &group_ipi,         &group_init,
         &group_nmi,       &group_modes,     &group_perf,       &group_apicbase_x2, &group_ipi_x2,
         &group_init_x2,   &group_nmi_x2,    &group_modes_x2,   &group_s5,          &group_triple,
-        &group_reset_cf9, &group_reset_kbd, &group_storm_long,
+        &group_reset_cf9, &group_reset_kbd, &group_storm_long, &group_hvabsent,    &group_hvoff,
+        &group_hvperf,    &group_hv,
     };
 
     are_all_started = setup_machine(info);
     guest_memory_init(info);
+    hv_guest_init(info);
     print_line("GUEST START cpus=%u sluice=%s signature=%x options=\"%s\"", smp_cpu_count(),
                sluice_is_present() ? "yes" : "no", insn_cpuid(1, 0).eax, info->options);
     test_run_all(groups, ARRAY_LEN(groups), info->options);

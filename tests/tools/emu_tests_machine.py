@@ -19,7 +19,8 @@ GUEST_DONE = r'^GUEST DONE passed=(\d+) failed=(\d+)'
 GUEST_LAST = r'^GUEST (DONE passed=\d+ failed=\d+|END )'
 SETTLE_SECONDS = 3
 RESET = 'reset'
-PASSTHROUGH = ['mode=passthrough', 'console=com2', 'hv=off']
+PASSTHROUGH = ['mode=passthrough', 'console=com2']
+HV_OFF = 'hv=off'
 
 
 class Run(rig.Run):
@@ -74,8 +75,15 @@ def image_files(stanza, bare):
     files['sluice.efi'] = stanza.get('sluice', emu_tests.SLUICE)
     return files, {
         'launch.cfg': [acpi, 'image=\\sluice.efi'],
-        'sluice.cfg': PASSTHROUGH + [f'boot=\\{boot}', f'options={stanza.get("options")}'] +
-        stanza.lines('config')}
+        'sluice.cfg': guest_config(stanza)}
+
+
+def guest_config(stanza):
+    """Return the lines of a guest's sluice.cfg; hv=off unless the stanza has a line hv= itself."""
+    lines = stanza.lines('config')
+    if not any(line.startswith('hv=') for line in lines):
+        lines = [HV_OFF] + lines
+    return PASSTHROUGH + [f'boot=\\{stanza.get("boot")}', f'options={stanza.get("options")}'] + lines
 
 
 def steps_files(stanza, files, acpi):

@@ -1,0 +1,65 @@
+; SPDX-License-Identifier: BSD-2-Clause
+; Hypercalls from code of our own.
+bits 64
+default rel
+
+section .text
+
+; void hv_direct(void): what the hypercall page holds.
+global hv_direct:function hidden
+align 16
+hv_direct:
+        vmcall
+        ret
+
+; uint64_t hv_call_at(uint64_t code, uint64_t control, uint64_t input): input value in RCX, address of
+; the parameters in RDX, of the results (there are none) in R8.
+global hv_call_at:function hidden
+align 16
+hv_call_at:
+        mov     rcx, rsi
+        mov     r8, -1
+        sub     rsp, 8
+        call    rdi
+        add     rsp, 8
+        ret
+
+; void hv_compat_call(void *registers): VMCALL in a 32-bit code segment. struct hv_compat_registers:
+; loads all 64 bits of each register, and stores them.
+global hv_compat_call:function hidden
+align 16
+hv_compat_call:
+        push    rbx
+        push    rbp
+        push    r12
+        mov     r12, rdi
+        sub     rsp, 8
+        lea     rax, [.back]
+        mov     [rsp], eax              ; for the 32-bit far return
+        mov     dword [rsp + 4], 0x08
+        lea     rax, [.in32]
+        push    0x18
+        push    rax
+        mov     rax, [r12]
+        mov     rbx, [r12 + 8]
+        mov     rcx, [r12 + 16]
+        mov     rdx, [r12 + 24]
+        mov     rsi, [r12 + 32]
+        mov     rdi, [r12 + 40]
+        retfq
+bits 32
+.in32:
+        vmcall
+        retf
+bits 64
+.back:
+        mov     [r12], rax
+        mov     [r12 + 8], rbx
+        mov     [r12 + 16], rcx
+        mov     [r12 + 24], rdx
+        mov     [r12 + 32], rsi
+        mov     [r12 + 40], rdi
+        pop     r12
+        pop     rbp
+        pop     rbx
+        ret
