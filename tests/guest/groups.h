@@ -31,5 +31,7 @@ extern const struct test_group group_triple;
 extern const struct test_group group_reset_cf9;
 extern const struct test_group group_reset_kbd;
 extern const struct test_group group_s5;
+extern const struct test_group group_hostile;
+extern const struct test_group group_hostile_open;
 
 #endif

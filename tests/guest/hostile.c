@@ -9,14 +9,16 @@
 #include "tests/guest/runtime/smp.h"
 #include "tests/guest/runtime/test.h"
 
-#define DEFAULT_SEED 1u
-#define DEFAULT_OPS  400u
-#define STORM_WAITS  60u /* of smp_wait's two seconds */
-#define CODE_BYTES   64u
-#define CODE_MAX     32u
-#define INSN_RET     0xC3u
-#define DR7_CLEAR    0x400ull
-#define DR6_CLEAR    0xFFFF0FF0ull
+#define DEFAULT_SEED       1u
+#define DEFAULT_OPS        1000u
+#define STORM_WAITS        60u /* of smp_wait's two seconds */
+#define CODE_BYTES         64u
+#define CODE_MAX           32u
+#define INSN_RET           0xC3u
+#define WARM_UP            16u
+#define MSR_KERNEL_GS_BASE 0xC0000102u
+#define DR7_CLEAR          0x400ull
+#define DR6_CLEAR          0xFFFF0FF0ull
 
 struct saved_state {
     uint64_t cr0, cr4;
@@ -49,11 +51,21 @@ static uint64_t option(const char *options, const char *name, uint64_t fallback)
     return fallback;
 }
 
+static void save_here(void *arg)
+{
+    struct saved_state *state = &saved[cpu_this()->index];
+
+    (void)arg;
+    state->cr0 = insn_read_cr0();
+    state->cr4 = insn_read_cr4();
+}
+
 void hostile_init(const struct guest_info *info)
 {
     machine = info;
     seed = option(info->options, "seed=", DEFAULT_SEED);
     operations = option(info->options, "ops=", DEFAULT_OPS);
+    (void)smp_call_each(save_here, NULL);
 }
 
 const struct guest_info *hostile_machine(void)
@@ -98,13 +110,22 @@ uint64_t hostile_value(struct hostile_random *random)
     }
 }
 
+/* With DR7.GD set the first move faults, and clears it. */
+static void clear_debug_registers(void *arg)
+{
+    (void)arg;
+    insn_write_dr7(DR7_CLEAR);
+    insn_write_dr6(DR6_CLEAR);
+}
+
 void hostile_restore(void)
 {
     const struct cpu *cpu = cpu_this();
 
     insn_cli();
-    insn_write_dr7(DR7_CLEAR);
-    insn_write_dr6(DR6_CLEAR);
+    for (unsigned int i = 0; i < 2; i++) {
+        (void)fault_vector_of(clear_debug_registers, NULL);
+    }
     insn_write_cr0(saved[cpu->index].cr0);
     insn_write_cr4(saved[cpu->index].cr4);
 }
@@ -128,9 +149,8 @@ static void storm_here(void *arg)
     struct hostile_random random = {(seed * 1000003u + storms) * 64u + cpu->index + 1u};
 
     (void)arg;
-    saved[cpu->index].cr0 = insn_read_cr0();
-    saved[cpu->index].cr4 = insn_read_cr4();
-    for (unsigned int i = 0; i < 16; i++) {
+    insn_wrmsr(MSR_KERNEL_GS_BASE, (uintptr_t)cpu);
+    for (unsigned int i = 0; i < WARM_UP; i++) {
         (void)hostile_next(&random);
     }
     for (uint64_t i = 0; i < rounds; i++) {

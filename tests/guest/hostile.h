@@ -58,6 +58,9 @@ int hostile_execute(struct hostile_registers *registers, const uint8_t *bytes, u
 /* Brings back control registers, debug registers, GS base, interrupt flag. */
 void hostile_restore(void);
 
+/* The local APIC of the processor that calls as the runtime wants it. */
+void hostile_quiet(void *arg);
+
 /* Operations. */
 hostile_operation hostile_instruction;
 hostile_operation hostile_msr;
@@ -69,5 +72,7 @@ hostile_operation hostile_apic_page;
 hostile_operation hostile_tsc;
 hostile_operation hostile_mtrr;
 hostile_operation hostile_address;
+hostile_operation hostile_icr;
+hostile_operation hostile_apic_mode;
 
 #endif

@@ -71,20 +71,18 @@ static const struct snippet snippets[] = {
     {3, {0x0F, 0xC7, 0x2F}},                   /* XSAVES */
     {3, {0x0F, 0xC7, 0x1F}},                   /* XRSTORS */
     {4, {0xF3, 0x0F, 0xAE, 0xF0}},             /* UMONITOR */
-    {4, {0x66, 0x0F, 0xAE, 0xF1}},             /* TPAUSE */
-    {4, {0xF2, 0x0F, 0x38, 0xF8}},             /* ENQCMD, cut */
     {2, {0x0F, 0x0B}},                         /* UD2 */
     {1, {0xF1}},                               /* INT1 */
     {1, {0xCC}},                               /* INT3 */
     {2, {0xCD, 0x01}},                         /* INT 1 */
-    {2, {0xCD, 0x0D}},                         /* INT 13: no error code, a wrong frame */
     {2, {0xCD, 0x20}},                         /* INT 20h */
     {2, {0xF3, 0x90}},                         /* PAUSE */
     {2, {0x0F, 0x34}},                         /* SYSENTER: its CS is 0 */
 };
 
+/* No REX.B: RDI would become R15. */
 static const uint8_t prefixes[] = {0x66, 0x67, 0xF2, 0xF3, 0xF0, 0x2E, 0x36,
-                                   0x3E, 0x26, 0x64, 0x65, 0x40, 0x48, 0x4F};
+                                   0x3E, 0x26, 0x64, 0x65, 0x40, 0x48, 0x4E};
 
 static _Alignas(4096) uint8_t scratch[GUEST_MAX_CPUS][SCRATCH_BYTES];
 
