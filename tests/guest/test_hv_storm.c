@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Everybody flushes everybody without pause, and nobody may read through a translation that a flush has
  * taken away. `calls=N` in the load options: calls in all. */
+#include "core/stats.h"
 #include "tests/guest/runtime/apic.h"
 #include "tests/guest/runtime/insn.h"
 #include "tests/guest/runtime/paging.h"
@@ -11,7 +12,6 @@
 #include "tests/guest/test_hv.h"
 
 #define CALLS_DEFAULT      100000u
-#define EXIT_REASONS       128u /* the last counters of Sluice's block: exits by reason */
 #define EXIT_REASON_VMCALL 18u
 #define SUM_OF_ALL_VPS     0xFFFFFFFFu /* sluice_counter's VP index + 1 is 0 */
 
@@ -114,7 +114,7 @@ static void storm_here(void *arg)
 static uint64_t vmcall_exits(void)
 {
     uint64_t value = 0;
-    uint32_t number = sluice_counter_count() - EXIT_REASONS + EXIT_REASON_VMCALL;
+    uint32_t number = STAT_COUNT + EXIT_REASON_VMCALL;
 
     CHECK(sluice_counter(SUM_OF_ALL_VPS, number, &value), "no counter of VMCALL exits");
     return value;
