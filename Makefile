@@ -74,7 +74,7 @@ $(OBJ)/sluice.so: $(IMAGE_OBJS) linker.ld
 	    $(EFI_LIB)/libgnuefi.a
 
 $(OBJ)/sluice.efi: $(OBJ)/sluice.so
-	$(OBJCOPY) -j .text -j .reloc -j .rodata -j .rela -j .data -j .dynamic \
+	$(OBJCOPY) -j .text -j .reloc -j .rodata -j .sluice -j .rela -j .data -j .dynamic \
 	    --target efi-app-x86_64 --section-alignment 4096 --strip-all $< $@
 
 $(BUILD)/sluice.efi: $(BUILD)/release/sluice.efi

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/efi_console.h"
 #include "boot/efi_file.h"
+#include "boot/own_image.h"
 #include "boot/startup.h"
 #include "core/fmt.h"
 #include "core/string.h"
@@ -73,22 +74,54 @@ static EFI_STATUS make_path(const struct startup *startup, EFI_HANDLE device, co
     return EFI_SUCCESS;
 }
 
+/* A copy of Sluice, whatever its name, would only start itself once more. */
+static bool is_ourselves(const struct startup *startup)
+{
+    EFI_LOADED_IMAGE *loaded;
+    EFI_STATUS status =
+        startup->services->HandleProtocol(startup->next, &loaded_image_guid, (void **)&loaded);
+
+    return !EFI_ERROR(status) && own_image_is(loaded->ImageBase, loaded->ImageSize);
+}
+
+/* Loads it as the next image, or says by its name why not. EFI_ALREADY_STARTED: it is Sluice. */
 static EFI_STATUS load(struct startup *startup, EFI_HANDLE device, const char *file)
 {
     EFI_DEVICE_PATH *path;
     EFI_STATUS status = make_path(startup, device, file, &path);
 
     if (EFI_ERROR(status)) {
+        efi_console_line(LOG_ERROR, "no path to the boot image %s: %s", file,
+                         efi_status_name(status));
         return status;
     }
     status = startup->services->LoadImage(FALSE, startup->image, path, NULL, 0, &startup->next);
     startup->services->FreePool(path);
     if (EFI_ERROR(status)) {
         startup->next = NULL;
+        efi_console_line(LOG_ERROR, "the boot image %s cannot be loaded: %s", file,
+                         efi_status_name(status));
         return status;
+    }
+    if (is_ourselves(startup)) {
+        startup_unload_next(startup);
+        efi_console_line(LOG_ERROR, "the boot image %s is Sluice itself: not started", file);
+        return EFI_ALREADY_STARTED;
     }
     (void)fmt_print(startup->next_path, sizeof(startup->next_path), "%s", file);
     return EFI_SUCCESS;
+}
+
+/* The first usual loader of a volume that can be loaded and is not Sluice. */
+static bool load_usual(struct startup *startup, EFI_HANDLE volume)
+{
+    for (UINTN i = 0; i < ARRAY_LEN(usual_loaders); i++) {
+        if (efi_file_exists(startup->services, volume, usual_loaders[i]) &&
+            !EFI_ERROR(load(startup, volume, usual_loaders[i]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The first usual loader on a volume other than ours. */
@@ -96,23 +129,21 @@ static EFI_STATUS search(struct startup *startup)
 {
     EFI_HANDLE *handles;
     UINTN count = 0;
+    bool is_found = false;
     EFI_STATUS status = startup->services->LocateHandleBuffer(ByProtocol, &file_system_guid, NULL,
                                                               &count, &handles);
 
     if (EFI_ERROR(status)) {
         count = 0;
     }
-    for (UINTN i = 0; i < count; i++) {
-        for (UINTN j = 0; j < ARRAY_LEN(usual_loaders) && handles[i] != startup->device; j++) {
-            if (efi_file_exists(startup->services, handles[i], usual_loaders[j]) &&
-                !EFI_ERROR(load(startup, handles[i], usual_loaders[j]))) {
-                startup->services->FreePool(handles);
-                return EFI_SUCCESS;
-            }
-        }
+    for (UINTN i = 0; i < count && !is_found; i++) {
+        is_found = handles[i] != startup->device && load_usual(startup, handles[i]);
     }
     if (count > 0) {
         startup->services->FreePool(handles);
+    }
+    if (is_found) {
+        return EFI_SUCCESS;
     }
     efi_console_line(LOG_ERROR, "no boot image was found on other volumes than our own; name one "
                                 "with boot=");
@@ -159,10 +190,6 @@ EFI_STATUS startup_load_next(struct startup *startup)
         status = EFI_NOT_FOUND;
     } else {
         status = load(startup, startup->device, path);
-        if (EFI_ERROR(status)) {
-            efi_console_line(LOG_ERROR, "the boot image %s cannot be loaded: %s", path,
-                             efi_status_name(status));
-        }
     }
     if (!EFI_ERROR(status)) {
         status = set_options(startup);

@@ -26,7 +26,7 @@ pci: enabled=1, chipset=i440fx
 vga: extension=vbe, update_freq=5
 ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14
 ata0-master: type=disk, path="{disk}", mode=flat, cylinders={cylinders}, heads=16, spt=63
-boot: disk
+{other}boot: disk
 com1: enabled=1, mode=file, dev="{com1}"
 com2: enabled=1, mode=file, dev="{com2}"
 port_e9_hack: enabled=1
@@ -36,6 +36,10 @@ panic: action=fatal
 error: action=ignore
 info: action={info}
 debug: action=ignore
+"""
+
+OTHER_DISK = """\
+ata0-slave: type=disk, path="{disk}", mode=flat, cylinders={cylinders}, heads=16, spt=63
 """
 
 ROM_MACHINE = """\
@@ -110,15 +114,22 @@ class Bochs:
             handle.write(text)
 
 
-def prepare(machine, workdir, disk, firmware):
-    """Write the files of one run. Return (command, environment)."""
-    bochs = Bochs()
+def cylinders_of(disk):
+    """Return how many cylinders an image has."""
     cylinders, rest = divmod(os.path.getsize(disk) // 512, SECTORS_PER_CYLINDER)
     if rest != 0:
         raise BochsError(f'{disk}: not a whole number of {SECTORS_PER_CYLINDER}-sector cylinders')
+    return cylinders
+
+
+def prepare(machine, workdir, disk, firmware):
+    """Write the files of one run. Return (command, environment)."""
+    bochs = Bochs()
+    other = OTHER_DISK.format(disk=machine.other, cylinders=cylinders_of(machine.other)) \
+        if machine.other else ''
     bochs.write_machine(workdir, MACHINE.format(
         mem=machine.mem, firmware=firmware, vgabios=bochs.vgabios, model=machine.model,
-        cpus=machine.cpus, ips=IPS, disk=disk, cylinders=cylinders,
+        cpus=machine.cpus, ips=IPS, disk=disk, cylinders=cylinders_of(disk), other=other,
         com1=os.path.join(workdir, 'com1.txt'), com2=os.path.join(workdir, 'com2.txt'),
         log=os.path.join(workdir, 'bochs.log'), info='report' if machine.verbose else 'ignore'))
     return bochs.arguments(workdir), bochs.environment

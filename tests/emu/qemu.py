@@ -57,6 +57,8 @@ def prepare(machine, workdir, disk, firmware):
                '-serial', f'file:{os.path.join(workdir, "com2.txt")}',
                '-debugcon', 'stdio',
                '-device', 'isa-debug-exit,iobase=0x501,iosize=1']
+    if machine.other:
+        command += ['-drive', f'file={machine.other},format=raw,if=ide,snapshot=on']
     if machine.host == 'qemu':
         missing = missing_for_kvm()
         if missing:

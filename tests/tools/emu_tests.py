@@ -15,12 +15,13 @@ SLUICE = 'build/sluice.efi'
 LAUNCHER = 'build/rig/launcher.efi'
 INITRD = 'build/rig/initrd.img'
 COMMON_KEYS = {'sets', 'kind', 'host', 'cpus', 'model', 'mem', 'timeout', 'repeat', 'sluice'}
+OTHER_TEXT = 'text'
 EXPECT_KEYS = {'com1', 'com2', 'absent'}
 KEYS = {
     'linux': COMMON_KEYS | {'slower', 'hv', 'stress'},
     'guest': COMMON_KEYS | EXPECT_KEYS | {'boot', 'options', 'config', 'end', 'stop', 'errors',
                                             'table', 'most'},
-    'steps': COMMON_KEYS | {'base', 'files', 'end', 'stop'},
+    'steps': COMMON_KEYS | {'base', 'files', 'other', 'end', 'stop'},
 }
 STEP_KEYS = EXPECT_KEYS | {'image', 'options', 'config', 'lockvmx', 'freemem', 'returned',
                            'sluice', 'errors'}
@@ -61,6 +62,10 @@ class Stanza(Step):
         """Return linux, guest or steps."""
         return self.get('kind', 'guest')
 
+    def other_files(self):
+        """Return {destination: file} of the second disk; OTHER_TEXT stands for a text."""
+        return dict(line.split('=', 1) for line in self.lines('other'))
+
     def needs(self):
         """Return the files that must be built before this run, as make targets."""
         files = [self.get('sluice', SLUICE), LAUNCHER]
@@ -68,6 +73,7 @@ class Stanza(Step):
             return files + [INITRD]
         if self.kind() == 'guest':
             return files + [f'build/guest/{self.get("boot")}']
+        files += [path for path in self.other_files().values() if path != OTHER_TEXT]
         files += [step.get('sluice') for step in self.steps if step.get('sluice')]
         return files + [f'build/guest/{name}' for name in self.get('files').split()]
 

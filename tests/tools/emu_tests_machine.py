@@ -21,6 +21,7 @@ SETTLE_SECONDS = 3
 RESET = 'reset'
 PASSTHROUGH = ['mode=passthrough', 'console=com2']
 HV_OFF = 'hv=off'
+NOT_EFI = 'This is text, not a program.\n'
 
 
 class Run(rig.Run):
@@ -89,7 +90,7 @@ def guest_config(stanza):
 def steps_files(stanza, files, acpi):
     """As image_files for the kind `steps`: each has a folder with Sluice and its configuration."""
     launch = [acpi]
-    texts = {'launch.cfg': launch, 'notefi.txt': ['This is text, not a program.']}
+    texts = {'launch.cfg': launch, 'notefi.txt': [NOT_EFI.rstrip()]}
     for name in stanza.get('files').split():
         files[name] = f'build/guest/{name}'
     for step in stanza.steps:
@@ -115,6 +116,20 @@ def make_image(stanza, folder, bare):
     return image
 
 
+def make_other(stanza, folder):
+    """Write the image of a stanza's second disk, with a GPT; return its path, '' for none."""
+    files = stanza.other_files()
+    if not files:
+        return ''
+    text = os.path.join(folder, 'notefi.txt')
+    with open(text, 'w', encoding='utf-8') as handle:
+        handle.write(NOT_EFI)
+    image = os.path.join(folder, 'other.img')
+    mkimage.make_image(image, {destination: text if path == emu_tests.OTHER_TEXT else path
+                               for destination, path in files.items()}, gpt=True)
+    return image
+
+
 def boot(stanza, keep, bare=False):
     """Boot a stanza's machine and return a rig.Result. keep: folder for the run's files.
 
@@ -127,6 +142,7 @@ def boot(stanza, keep, bare=False):
         workdir = tempfile.mkdtemp(prefix='sluice-test-')
         try:
             image = make_image(stanza, workdir, bare)
+            machine.other = make_other(stanza, workdir)
             command, environment = rig.prepare(machine, workdir, image)
             result = Run(machine, workdir, limits, final, stanza.get('stop')).go(command,
                                                                                 environment)

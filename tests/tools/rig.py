@@ -52,6 +52,7 @@ class Machine:
     model: str = ''
     mem: int = 512
     verbose: bool = False       # Bochs: its own messages in bochs.log
+    other: str = ''             # the image of a second disk
 
     def __post_init__(self):
         if not self.model:
