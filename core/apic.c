@@ -72,7 +72,13 @@ static bool wait_until_sent(void)
 
 enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after)
 {
-    if (apic_is_x2apic()) {
+    return apic_send_in_mode(apic_is_x2apic(), low, destination, icr_high_after);
+}
+
+enum status apic_send_in_mode(bool is_x2apic, uint32_t low, uint32_t destination,
+                              uint32_t icr_high_after)
+{
+    if (is_x2apic) {
         cpu_fence_before_x2apic();
         cpu_write_msr(MSR_IA32_X2APIC_ICR, ((uint64_t)destination << 32) | low);
         return STATUS_OK;

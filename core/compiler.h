@@ -14,6 +14,10 @@
 
 #define PACKED __attribute__((packed))
 
+/* For parts of a path whose length is measured. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
+
 #define CACHE_LINE_BYTES 64u
 
 #define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))

@@ -333,6 +333,16 @@ static inline void *cpu_read_gs_self(void)
     return self;
 }
 
+/* The same where nothing that the compiler knew is left in registers: it is not to be kept on the stack
+ * from before. */
+static inline void *cpu_reload_gs_self(void)
+{
+    void *self;
+
+    __asm__ volatile("mov %%gs:0, %0" : "=r"(self));
+    return self;
+}
+
 static inline uint64_t cpu_read_rbp(void)
 {
     uint64_t value;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/flush.h"
 
+#include "core/flush_carry.h"
 #include "core/flush_step.h"
 
-#define BANK_BITS        64u
-#define RANGE_MORE_PAGES 0xFFFull /* of an element: pages after the first */
+#define BANK_BITS 64u
 
 #ifdef SLUICE_HOST
 void (*flush_step_hook)(void);
@@ -19,11 +19,6 @@ const char *flush_counter_name(enum flush_counter counter)
     };
 
     return (size_t)counter < ARRAY_LEN(names) ? names[counter] : "?";
-}
-
-static uint32_t range_pages(uint64_t range)
-{
-    return (uint32_t)(range & RANGE_MORE_PAGES) + 1;
 }
 
 /* The sender's side. */
@@ -60,16 +55,27 @@ static uint64_t fill_slots(struct flush_pending *pending, const struct flush_req
     return FLUSH_WORD_LIST;
 }
 
+/* A request on its way. It never leaves flush_send, whose parts are inlined, so that the compiler keeps it
+ * in registers: the sender's path is what a guest waits for. */
+struct sending {
+    struct flush_lp *self;
+    const struct flush_machine *machine;
+    const struct flush_vcpu *caller;
+    uint64_t *counters;
+    const struct flush_request *request;
+    uint64_t word; /* the bits of pending.word */
+    uint64_t targets;
+    bool is_caller_named;
+};
+
 /* Adds the request to a target. Bits are only ever added: a request merges to one that drops at
  * least what each of the two drops. */
-static void post(struct flush_vcpu *target, const struct flush_request *request, uint64_t *counters)
+static ALWAYS_INLINE void post(const struct sending *sending, struct flush_vcpu *target)
 {
-    uint64_t bits = FLUSH_WORD_ALL;
+    uint64_t bits = sending->word;
 
-    if (request->kind == FLUSH_KIND_LIST) {
-        bits = fill_slots(&target->pending, request, counters);
-    } else if (request->kind == FLUSH_KIND_NON_GLOBAL) {
-        bits = FLUSH_WORD_NON_GLOBAL;
+    if (bits == FLUSH_WORD_LIST) {
+        bits = fill_slots(&target->pending, sending->request, sending->counters);
     }
     flush_step();
     /* Sequentially consistent, a locked instruction: the full barrier between the request (and the
@@ -79,231 +85,185 @@ static void post(struct flush_vcpu *target, const struct flush_request *request,
     atomic_fetch_or_explicit(&target->pending.word, bits, memory_order_seq_cst);
 }
 
-/* Looks where a target is, after everything was posted. */
-static void look(struct flush_lp *self, const struct flush_vcpu *caller,
-                 const struct flush_vcpu *target, uint64_t *counters)
+/* Looks where a target is, after the request was posted to it, and remembers what to wait for. */
+static ALWAYS_INLINE void look(const struct sending *sending, const struct flush_vcpu *target)
 {
     uint32_t lp;
 
-    counters[FLUSH_COUNTER_TARGETS]++;
-    if (target == caller) {
-        counters[FLUSH_COUNTER_SELF]++;
-        return;
-    }
     flush_step();
     /* Sequentially consistent: pairs with the store in flush_arrive. Who arrives after this load
      * makes run_seq odd after it too, and then sees the request. Acquire: pairs with flush_depart. */
     lp = atomic_load_explicit(&target->lp, memory_order_seq_cst);
     if (lp == FLUSH_LP_NONE) {
-        counters[FLUSH_COUNTER_NOT_RUNNING]++;
-    } else if (flush_wait_add(self, lp - 1) == FLUSH_WHERE_GUEST) {
-        counters[FLUSH_COUNTER_WAITED_FOR]++;
+        sending->counters[FLUSH_COUNTER_NOT_RUNNING]++;
+    } else if (flush_wait_add(sending->self, lp - 1) == FLUSH_WHERE_GUEST) {
+        sending->counters[FLUSH_COUNTER_WAITED_FOR]++;
     } else {
-        counters[FLUSH_COUNTER_IN_ROOT]++;
+        sending->counters[FLUSH_COUNTER_IN_ROOT]++;
     }
 }
 
-/* Goes through the targets that exist, in ascending order: cost by banks present and set bits. */
-struct target_iterator {
-    const struct flush_machine *machine;
-    const struct flush_targets *targets;
-    uint64_t banks_left; /* valid banks that were not begun */
-    uint64_t bits_left;  /* of the current bank */
-    uint32_t base;       /* VP index of the current bank's bit 0 */
-    uint32_t position;   /* words of banks that were begun; or with is_all, the next VP index */
-};
+/* To one VP of the set; indexes that do not exist are passed over. */
+static ALWAYS_INLINE void send_to(struct sending *sending, uint32_t vp_index)
+{
+    struct flush_vcpu *target;
 
-static uint32_t lowest_bit(uint64_t bits)
+    if (vp_index >= sending->machine->vp_count) {
+        return;
+    }
+    target = sending->machine->vps[vp_index];
+    if (target == sending->caller) {
+        sending->is_caller_named = true;
+    } else if (target != NULL) {
+        sending->targets++;
+        post(sending, target);
+        look(sending, target);
+    }
+}
+
+static ALWAYS_INLINE uint32_t lowest_bit(uint64_t bits)
 {
     return (uint32_t)__builtin_ctzll(bits);
 }
 
-static void iterate(struct target_iterator *iterator, const struct flush_machine *machine,
-                    const struct flush_targets *targets)
+/* Cost by banks present and set bits, not by the size of the partition. */
+static ALWAYS_INLINE void send_to_set(struct sending *sending, const struct flush_targets *targets)
 {
-    *iterator = (struct target_iterator){
-        .machine = machine, .targets = targets, .banks_left = targets->valid_banks};
-}
+    const uint64_t *contents = targets->banks;
 
-/* Finds the next VP index that is named. Returns whether there is one. */
-static bool next_index(struct target_iterator *iterator, uint32_t *vp_index)
-{
-    if (iterator->targets->is_all) {
-        *vp_index = iterator->position++;
-        return *vp_index < iterator->machine->vp_count;
-    }
-    while (iterator->bits_left == 0) {
-        if (iterator->banks_left == 0) {
-            return false;
-        }
-        iterator->base = lowest_bit(iterator->banks_left) * BANK_BITS;
-        iterator->banks_left &= iterator->banks_left - 1;
-        iterator->bits_left = iterator->targets->banks[iterator->position++];
-    }
-    *vp_index = iterator->base + lowest_bit(iterator->bits_left);
-    iterator->bits_left &= iterator->bits_left - 1;
-    return true;
-}
+    for (uint64_t banks = targets->valid_banks; banks != 0; banks &= banks - 1) {
+        uint32_t base = lowest_bit(banks) * BANK_BITS;
 
-/* The next target, or NULL. Indexes that do not exist are passed over. */
-static struct flush_vcpu *next_target(struct target_iterator *iterator)
-{
-    uint32_t vp_index;
-
-    while (next_index(iterator, &vp_index)) {
-        if (vp_index < iterator->machine->vp_count && iterator->machine->vps[vp_index] != NULL) {
-            return iterator->machine->vps[vp_index];
+        for (uint64_t bits = *contents++; bits != 0; bits &= bits - 1) {
+            send_to(sending, base + lowest_bit(bits));
         }
     }
-    return NULL;
 }
 
-/* Whether the ranges are too many to be listed, or one cannot be. */
-static bool is_too_long(const struct flush_machine *machine, const struct flush_request *request)
+static ALWAYS_INLINE void send_to_all(struct sending *sending)
+{
+    uint32_t vp_count = sending->machine->vp_count;
+
+    for (uint32_t vp_index = 0; vp_index < vp_count; vp_index++) {
+        send_to(sending, vp_index);
+    }
+}
+
+/* Whether the request's list can be carried out page by page. */
+static bool is_listable(const struct flush_machine *machine, const struct flush_request *request)
 {
     uint32_t pages = 0;
 
     if (request->range_count > FLUSH_SLOTS ||
         (machine->invvpid_types & FLUSH_HAS(FLUSH_INVVPID_ADDRESS)) == 0) {
-        return true;
+        return false;
     }
     for (uint32_t i = 0; i < request->range_count; i++) {
-        pages += range_pages(request->ranges[i]);
+        pages += flush_range_pages(request->ranges[i]);
         if (request->ranges[i] == 0 || pages > FLUSH_PAGES_MAX) {
-            return true;
+            return false;
         }
     }
-    return false;
+    return true;
+}
+
+/* What is to be done on each target, decided once. */
+static ALWAYS_INLINE uint64_t word_for(const struct flush_machine *machine,
+                                       const struct flush_request *request, uint64_t *counters)
+{
+    if (request->kind == FLUSH_KIND_NON_GLOBAL) {
+        return FLUSH_WORD_NON_GLOBAL;
+    }
+    if (request->kind == FLUSH_KIND_LIST) {
+        if (is_listable(machine, request)) {
+            return FLUSH_WORD_LIST;
+        }
+        counters[FLUSH_COUNTER_LISTS_WIDENED]++;
+    }
+    return FLUSH_WORD_ALL;
+}
+
+/* The caller's own part, while the others leave guest mode. It does not run before the call has
+ * returned, and what others post to it meanwhile stays pending. */
+static ALWAYS_INLINE void serve_caller(struct flush_lp *self, struct flush_vcpu *caller,
+                                       const struct flush_request *request, uint64_t word)
+{
+    flush_step();
+    caller->counters[FLUSH_COUNTER_SELF]++;
+    flush_carry_out(self, caller, word, request->ranges,
+                    word == FLUSH_WORD_LIST ? request->range_count : 0);
 }
 
 void flush_send(struct flush_lp *self, struct flush_vcpu *caller,
                 const struct flush_request *request)
 {
-    struct flush_request effective = *request;
-    struct target_iterator iterator;
-    struct flush_vcpu *target;
+    uint64_t *counters = caller->counters;
+    struct sending sending = {
+        .self = self,
+        .machine = self->machine,
+        .caller = caller,
+        .counters = counters,
+        .request = request,
+        .word = word_for(self->machine, request, counters),
+    };
 
-    if (request->kind == FLUSH_KIND_LIST && is_too_long(self->machine, request)) {
-        caller->counters[FLUSH_COUNTER_LISTS_WIDENED]++;
-        effective.kind = FLUSH_KIND_ALL;
+    if (request->targets.is_all) {
+        send_to_all(&sending);
+    } else {
+        send_to_set(&sending, &request->targets);
     }
-    iterate(&iterator, self->machine, &effective.targets);
-    while ((target = next_target(&iterator)) != NULL) {
-        post(target, &effective, caller->counters);
+    flush_wait_kick(self, counters);
+    if (sending.is_caller_named) {
+        sending.targets++;
+        serve_caller(self, caller, request, sending.word);
     }
-    /* Everything is posted before the first look, so that the kicks go out together. */
-    iterate(&iterator, self->machine, &effective.targets);
-    while ((target = next_target(&iterator)) != NULL) {
-        look(self, caller, target, caller->counters);
-    }
-    flush_wait_finish(self, caller->counters);
+    counters[FLUSH_COUNTER_TARGETS] += sending.targets;
+    flush_wait_finish(self, counters);
 }
 
 /* The target's side. */
 
-struct work {
-    uint64_t word;
-    uint32_t range_count;
-    uint32_t pages;
-    uint64_t ranges[FLUSH_SLOTS];
-};
-
-static void take_ranges(struct flush_pending *pending, struct work *work)
+/* Empties the slots into ranges (FLUSH_SLOTS long); returns how many there were. */
+static uint32_t take_ranges(struct flush_pending *pending, uint64_t *ranges)
 {
-    for (uint32_t i = 0; i < FLUSH_SLOTS; i++) {
-        uint64_t range = atomic_load_explicit(&pending->slots[i], memory_order_relaxed);
+    uint32_t count = 0;
 
-        if (range == 0) {
+    for (uint32_t i = 0; i < FLUSH_SLOTS; i++) {
+        if (atomic_load_explicit(&pending->slots[i], memory_order_relaxed) == 0) {
             continue;
         }
         /* Acquire: pairs with fill_slot. An element whose sender has not come to the word yet may be
          * among them: it is carried out now, and once more for its bit nothing is found. */
-        range = atomic_exchange_explicit(&pending->slots[i], 0, memory_order_acquire);
-        work->ranges[work->range_count++] = range;
-        work->pages += range_pages(range);
+        ranges[count++] = atomic_exchange_explicit(&pending->slots[i], 0, memory_order_acquire);
     }
+    return count;
 }
 
 /* Takes everything, before it is carried out: what is posted from now on sets the word again. The
- * word goes first, because senders set it last. */
-static void take(struct flush_vcpu *vcpu, struct work *work)
+ * word goes first, because senders set it last. Returns it. */
+static uint64_t take(struct flush_vcpu *vcpu, uint64_t *ranges, uint32_t *range_count)
 {
-    work->range_count = 0;
-    work->pages = 0;
+    uint64_t word;
+
     flush_step();
     /* Sequentially consistent: acquires from every fetch_or in post that it takes the bits of. The
      * loads of slots stay behind it. */
-    work->word = atomic_exchange_explicit(&vcpu->pending.word, 0, memory_order_seq_cst);
+    word = atomic_exchange_explicit(&vcpu->pending.word, 0, memory_order_seq_cst);
     flush_step();
-    if ((work->word & FLUSH_WORD_LIST) != 0) {
-        take_ranges(&vcpu->pending, work);
-    }
+    *range_count = (word & FLUSH_WORD_LIST) != 0 ? take_ranges(&vcpu->pending, ranges) : 0;
     flush_step();
-}
-
-static bool has(const struct flush_lp *self, enum flush_invvpid type)
-{
-    return (self->machine->invvpid_types & FLUSH_HAS(type)) != 0;
-}
-
-/* Single context, else all contexts; with VPIDs off the entry does it. */
-static void drop_all(struct flush_lp *self, struct flush_vcpu *vcpu)
-{
-    if (has(self, FLUSH_INVVPID_SINGLE)) {
-        vcpu->counters[FLUSH_COUNTER_INVVPID_SINGLE]++;
-        self->machine->ops->invvpid(self->context, vcpu, FLUSH_INVVPID_SINGLE, gva(0));
-    } else if (has(self, FLUSH_INVVPID_ALL)) {
-        vcpu->counters[FLUSH_COUNTER_INVVPID_ALL]++;
-        self->machine->ops->invvpid(self->context, vcpu, FLUSH_INVVPID_ALL, gva(0));
-    }
-}
-
-static void drop_range(struct flush_lp *self, struct flush_vcpu *vcpu, uint64_t range)
-{
-    uint64_t address = range & ~RANGE_MORE_PAGES;
-
-    for (uint32_t page = 0; page < range_pages(range); page++) {
-        vcpu->counters[FLUSH_COUNTER_INVVPID_ADDRESS]++;
-        self->machine->ops->invvpid(self->context, vcpu, FLUSH_INVVPID_ADDRESS, gva(address));
-        address += PAGE_BYTES;
-    }
-}
-
-/* Whether the types that retain something are there, and worth it. */
-static bool is_partial(const struct flush_lp *self, const struct work *work)
-{
-    if ((work->word & FLUSH_WORD_ALL) != 0 || work->pages > FLUSH_PAGES_MAX) {
-        return false;
-    }
-    if ((work->word & FLUSH_WORD_NON_GLOBAL) != 0 && !has(self, FLUSH_INVVPID_RETAINING_GLOBALS)) {
-        return false;
-    }
-    return work->range_count == 0 || has(self, FLUSH_INVVPID_ADDRESS);
-}
-
-/* A list drops global translations too, so it is never covered by what retains them. */
-static void carry_out(struct flush_lp *self, struct flush_vcpu *vcpu, const struct work *work)
-{
-    if (!is_partial(self, work)) {
-        drop_all(self, vcpu);
-        return;
-    }
-    if ((work->word & FLUSH_WORD_NON_GLOBAL) != 0) {
-        vcpu->counters[FLUSH_COUNTER_INVVPID_RETAINING]++;
-        self->machine->ops->invvpid(self->context, vcpu, FLUSH_INVVPID_RETAINING_GLOBALS, gva(0));
-    }
-    for (uint32_t i = 0; i < work->range_count; i++) {
-        drop_range(self, vcpu, work->ranges[i]);
-    }
+    return word;
 }
 
 void flush_serve(struct flush_lp *self, struct flush_vcpu *vcpu)
 {
-    struct work work;
+    uint64_t ranges[FLUSH_SLOTS];
+    uint32_t range_count;
+    uint64_t word;
 
     vcpu->counters[FLUSH_COUNTER_ROUNDS]++;
-    take(vcpu, &work);
-    carry_out(self, vcpu, &work);
+    word = take(vcpu, ranges, &range_count);
+    flush_carry_out(self, vcpu, word, ranges, range_count);
     flush_step();
 }
 
@@ -323,7 +283,8 @@ void flush_serve_published(struct flush_lp *self, struct flush_vcpu *vcpu)
 
 void flush_arrive(struct flush_lp *self, struct flush_vcpu *vcpu)
 {
-    struct work work;
+    uint64_t ranges[FLUSH_SLOTS];
+    uint32_t range_count;
 
     /* Sequentially consistent, before run_seq is made odd: pairs with the load in look. */
     atomic_store_explicit(&vcpu->lp, self->lp_id + 1, memory_order_seq_cst);
@@ -332,8 +293,9 @@ void flush_arrive(struct flush_lp *self, struct flush_vcpu *vcpu)
         return;
     }
     vcpu->counters[FLUSH_COUNTER_LP_CHANGES]++;
-    take(vcpu, &work);
-    drop_all(self, vcpu);
+    /* Whatever was asked for is among all. */
+    (void)take(vcpu, ranges, &range_count);
+    flush_drop_all(self, vcpu);
     vcpu->last_lp = self->lp_id + 1;
 }
 

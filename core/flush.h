@@ -8,6 +8,7 @@
 
 #include "core/addr.h"
 #include "core/compiler.h"
+#include "core/flush_request.h"
 #include "core/flush_vcpu.h"
 #include "core/flush_wait.h"
 
@@ -17,36 +18,11 @@
  * through struct flush_ops (core/flush_wait.h).
  */
 
-/* The VPs that a request is for. */
-struct flush_targets {
-    bool is_all; /* every VP; the rest is not looked at */
-    /* Bit b: bank b, VP indexes 64 * b to 64 * b + 63, has a word in banks. The words stand in
-     * ascending order, packed. They are read twice, so they lie where no guest can write. */
-    uint64_t valid_banks;
-    const uint64_t *banks;
-};
-
-/* What to drop. The strongest word wins: a list is looked at only when kind says so. */
-enum flush_kind {
-    FLUSH_KIND_ALL,        /* every translation */
-    FLUSH_KIND_NON_GLOBAL, /* global translations may stay */
-    FLUSH_KIND_LIST        /* those of the listed pages, global ones too */
-};
-
-struct flush_request {
-    struct flush_targets targets;
-    enum flush_kind kind;
-    /* FLUSH_KIND_LIST: bits 63:12 first page, 11:0 number of pages after it (TLFS, "Translation
-     * Lookaside Buffer Flush"). Every page is canonical: whoever decodes has clipped them. */
-    const uint64_t *ranges;
-    uint32_t range_count;
-};
-
 /*
  * Posts the request to all targets that exist, has those in guest mode leave it, and returns when
  * they all have, and when no root-mode use of a guest linear address that began before is still
  * going on. Never waits for an LP in root mode otherwise, never returns early. If the caller is a
- * target its own request is carried out before its entry.
+ * target its own request is carried out too.
  *
  * Root mode, interrupts off, run_seq even, no lock held, outside of gva_begin/gva_end.
  */

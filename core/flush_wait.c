@@ -15,36 +15,7 @@ void flush_lp_init(struct flush_lp *self, const struct flush_machine *machine, u
     self->seen_ids = (uint16_t *)(self->seen + machine->lp_count);
 }
 
-enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id)
-{
-    struct lp_shared *target = self->machine->lps[lp_id];
-    struct flush_seen *seen = &self->seen[lp_id];
-    bool is_new = (seen->run_seq | seen->gva_seq) == 0;
-    uint64_t run_seq, gva_seq;
-
-    flush_step();
-    /* Sequentially consistent, after the caller's read-modify-write: pairs with the increment of
-     * run_seq on entry, which precedes the load of what the caller has changed. An even value
-     * acquires what the guest did before its exit. */
-    run_seq = atomic_load_explicit(&target->run_seq, memory_order_seq_cst);
-    flush_step();
-    /* Sequentially consistent: pairs with gva_begin in the same manner. A section that opens after
-     * this load reads page tables that hold the guest's change. */
-    gva_seq = atomic_load_explicit(&target->gva_seq, memory_order_seq_cst);
-    if ((run_seq & 1) != 0) {
-        /* An LP that was added before has left guest mode since, or has the same value. */
-        seen->run_seq = run_seq;
-    }
-    if ((gva_seq & 1) != 0) {
-        seen->gva_seq = gva_seq;
-    }
-    if (is_new && (seen->run_seq | seen->gva_seq) != 0) {
-        self->seen_ids[self->seen_count++] = (uint16_t)lp_id;
-    }
-    return (run_seq & 1) != 0 ? FLUSH_WHERE_GUEST : FLUSH_WHERE_ROOT;
-}
-
-static void kick(struct flush_lp *self, uint32_t lp_id, uint64_t run_seq, uint64_t *counters)
+static inline void kick(struct flush_lp *self, uint32_t lp_id, uint64_t run_seq, uint64_t *counters)
 {
     struct lp_shared *target = self->machine->lps[lp_id];
 
@@ -60,7 +31,7 @@ static void kick(struct flush_lp *self, uint32_t lp_id, uint64_t run_seq, uint64
 }
 
 /* The kick that another sender has issued for the same run_seq ends the same stay in guest mode. */
-static void kick_unless_kicked(struct flush_lp *self, uint32_t lp_id, uint64_t *counters)
+static inline void kick_unless_kicked(struct flush_lp *self, uint32_t lp_id, uint64_t *counters)
 {
     const struct lp_shared *target = self->machine->lps[lp_id];
     uint64_t run_seq = self->seen[lp_id].run_seq;
@@ -75,18 +46,34 @@ static void kick_unless_kicked(struct flush_lp *self, uint32_t lp_id, uint64_t *
     kick(self, lp_id, run_seq, counters);
 }
 
-/* Waits until a sequence number has changed. `begin` is when the waiting for all of them began. */
-static void wait_for(struct flush_lp *self, const _Atomic uint64_t *number,
-                     const struct flush_late *late, uint64_t begin, uint64_t *counters)
+/* How often a waiting loop looks at the number before it asks for the time. */
+#define LOOKS_PER_TURN 64u
+
+/* Whether the number changes within one turn. Acquire: pairs with the increment on exit, and with
+ * gva_end. What the target's guest did in guest mode, or root mode in the section, happened before what
+ * our guest does next. */
+static bool changes_in_turn(const _Atomic uint64_t *number, uint64_t old)
+{
+    for (uint32_t look = 0; look < LOOKS_PER_TURN; look++) {
+        if (atomic_load_explicit(number, memory_order_acquire) != old) {
+            return true;
+        }
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
+/* Waits until a sequence number has changed. */
+NOINLINE static void wait_for(struct flush_lp *self, const _Atomic uint64_t *number,
+                              const struct flush_late *late, uint64_t *counters)
 {
     const struct flush_machine *machine = self->machine;
     bool is_reported = false;
 
-    /* Acquire: pairs with the increment on exit, and with gva_end. What the target's guest did in
-     * guest mode, or root mode in the section, happened before what our guest does next. */
-    while (atomic_load_explicit(number, memory_order_acquire) == late->seq) {
+    while (!changes_in_turn(number, late->seq)) {
         machine->ops->relax(self->context);
-        if (is_reported || machine->ops->now(self->context) - begin <= machine->watchdog_ticks) {
+        if (is_reported ||
+            machine->ops->now(self->context) - self->wait_begin <= machine->watchdog_ticks) {
             continue;
         }
         is_reported = true;
@@ -98,43 +85,60 @@ static void wait_for(struct flush_lp *self, const _Atomic uint64_t *number,
     }
 }
 
-static void wait_for_lp(struct flush_lp *self, uint32_t lp_id, uint64_t begin, uint64_t *counters)
+/* Most have left by now. Acquire: as in changes_in_turn. */
+static inline bool is_still(const _Atomic uint64_t *number, uint64_t old)
 {
-    struct lp_shared *target = self->machine->lps[lp_id];
-    struct flush_seen *seen = &self->seen[lp_id];
-    struct flush_late late = {.lp_id = lp_id, .is_gva_section = false, .seq = seen->run_seq};
-
-    if (seen->run_seq != 0) {
-        counters[FLUSH_COUNTER_WAITS]++;
-        wait_for(self, &target->run_seq, &late, begin, counters);
-    }
-    if (seen->gva_seq != 0) {
-        counters[FLUSH_COUNTER_GVA_WAITS]++;
-        late.is_gva_section = true;
-        late.seq = seen->gva_seq;
-        wait_for(self, &target->gva_seq, &late, begin, counters);
-    }
-    *seen = (struct flush_seen){0};
+    return atomic_load_explicit(number, memory_order_acquire) == old;
 }
 
-void flush_wait_finish(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
+static inline void wait_for_lp(struct flush_lp *self, uint32_t lp_id, uint64_t *counters)
 {
-    const struct flush_machine *machine = self->machine;
-    uint64_t begin, ticks;
+    const struct lp_shared *target = self->machine->lps[lp_id];
+    struct flush_seen *seen = &self->seen[lp_id];
+    uint64_t run_seq = seen->run_seq;
+    uint64_t gva_seq = seen->gva_seq;
 
-    if (self->seen_count == 0) {
-        return;
+    seen->run_seq = 0;
+    seen->gva_seq = 0;
+    if (run_seq != 0) {
+        counters[FLUSH_COUNTER_WAITS]++;
+        if (is_still(&target->run_seq, run_seq)) {
+            wait_for(self, &target->run_seq,
+                     &(struct flush_late){.lp_id = lp_id, .is_gva_section = false, .seq = run_seq},
+                     counters);
+        }
     }
-    begin = machine->ops->now(self->context);
-    for (uint32_t i = 0; i < self->seen_count; i++) {
+    if (__builtin_expect(gva_seq != 0, 0)) {
+        counters[FLUSH_COUNTER_GVA_WAITS]++;
+        if (is_still(&target->gva_seq, gva_seq)) {
+            wait_for(self, &target->gva_seq,
+                     &(struct flush_late){.lp_id = lp_id, .is_gva_section = true, .seq = gva_seq},
+                     counters);
+        }
+    }
+}
+
+void flush_wait_kick_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
+{
+    uint32_t count = self->seen_count;
+
+    self->wait_begin = self->machine->ops->now(self->context);
+    for (uint32_t i = 0; i < count; i++) {
         kick_unless_kicked(self, self->seen_ids[i], counters);
     }
-    for (uint32_t i = 0; i < self->seen_count; i++) {
+}
+
+void flush_wait_finish_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
+{
+    uint32_t count = self->seen_count;
+    uint64_t ticks;
+
+    for (uint32_t i = 0; i < count; i++) {
         flush_step();
-        wait_for_lp(self, self->seen_ids[i], begin, counters);
+        wait_for_lp(self, self->seen_ids[i], counters);
     }
     self->seen_count = 0;
-    ticks = machine->ops->now(self->context) - begin;
+    ticks = self->machine->ops->now(self->context) - self->wait_begin;
     counters[FLUSH_COUNTER_WAIT_TICKS] += ticks;
     if (ticks > counters[FLUSH_COUNTER_WAIT_TICKS_LONGEST]) {
         counters[FLUSH_COUNTER_WAIT_TICKS_LONGEST] = ticks;

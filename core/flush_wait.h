@@ -8,6 +8,7 @@
 
 #include "core/addr.h"
 #include "core/compiler.h"
+#include "core/flush_step.h"
 #include "core/flush_vcpu.h"
 #include "core/lp_shared.h"
 
@@ -44,7 +45,7 @@ struct flush_ops {
      * counts for FLUSH_INVVPID_ADDRESS only. */
     void (*invvpid)(void *self, const struct flush_vcpu *vcpu, enum flush_invvpid type,
                     gva_t address);
-    /* Once per turn of a waiting loop. May never return, when the machine stops. */
+    /* Once per turn of a waiting loop, which is some looks long. May never return, when the machine stops. */
     void (*relax)(void *self);
     uint64_t (*now)(void *self); /* ticks; only differences count */
     void (*report)(void *self, const struct flush_late *late);
@@ -75,6 +76,7 @@ struct flush_lp {
     void *context; /* for the ops */
     uint32_t lp_id;
     uint32_t seen_count;
+    uint64_t wait_begin;     /* when the kicks began */
     struct flush_seen *seen; /* by lp_id; all zero between two waits */
     uint16_t *seen_ids;      /* those that are not zero */
 };
@@ -92,15 +94,68 @@ void flush_lp_init(struct flush_lp *self, const struct flush_machine *machine, u
 
 enum flush_where { FLUSH_WHERE_ROOT, FLUSH_WHERE_GUEST };
 
+/* Puts an LP among those that are waited for; at least one of the two is odd. Only for flush_wait_add. */
+static inline void flush_wait_remember(struct flush_lp *self, uint32_t lp_id, uint64_t run_seq,
+                                       uint64_t gva_seq)
+{
+    struct flush_seen *seen = &self->seen[lp_id];
+
+    if ((seen->run_seq | seen->gva_seq) == 0) {
+        self->seen_ids[self->seen_count++] = (uint16_t)lp_id;
+    }
+    if ((run_seq & 1) != 0) {
+        /* An LP that was added before has left guest mode since, or has the same value. */
+        seen->run_seq = run_seq;
+    }
+    if ((gva_seq & 1) != 0) {
+        seen->gva_seq = gva_seq;
+    }
+}
+
 /*
  * Looks where an LP is and remembers what is to be waited for: guest mode, and root mode's use of a
  * guest linear address. The caller has changed what the LP checks after making run_seq odd, by a
- * sequentially consistent read-modify-write. Root mode, of another LP.
+ * sequentially consistent read-modify-write. Root mode, of another LP. Inline: once for each target.
  */
-enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id);
+static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id)
+{
+    const struct lp_shared *target = self->machine->lps[lp_id];
+    uint64_t run_seq, gva_seq;
 
-/* Kicks what was added and waits for it; forgets it. counters: of the vCPU that waits. Root mode,
- * run_seq even, no lock held. */
-void flush_wait_finish(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
+    flush_step();
+    /* Sequentially consistent, after the caller's read-modify-write: pairs with the increment of
+     * run_seq on entry, which precedes the load of what the caller has changed. An even value
+     * acquires what the guest did before its exit. */
+    run_seq = atomic_load_explicit(&target->run_seq, memory_order_seq_cst);
+    flush_step();
+    /* Sequentially consistent: pairs with gva_begin in the same manner. A section that opens after
+     * this load reads page tables that hold the guest's change. */
+    gva_seq = atomic_load_explicit(&target->gva_seq, memory_order_seq_cst);
+    if (((run_seq | gva_seq) & 1) != 0) {
+        flush_wait_remember(self, lp_id, run_seq, gva_seq);
+    }
+    return (run_seq & 1) != 0 ? FLUSH_WHERE_GUEST : FLUSH_WHERE_ROOT;
+}
+
+/* The same when there is something to do. */
+void flush_wait_kick_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
+void flush_wait_finish_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
+
+/* Kicks what was added and is in guest mode, in one batch. counters: of the vCPU that waits. Root mode,
+ * run_seq even, no lock held; flush_wait_finish follows. */
+static inline void flush_wait_kick(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
+{
+    if (self->seen_count != 0) {
+        flush_wait_kick_added(self, counters);
+    }
+}
+
+/* Waits for what was added, and forgets it. As flush_wait_kick. */
+static inline void flush_wait_finish(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
+{
+    if (self->seen_count != 0) {
+        flush_wait_finish_added(self, counters);
+    }
+}
 
 #endif

@@ -41,8 +41,9 @@ struct lp {
     struct lp *self;    /* must stay first: this_lp() reads it through GS */
     struct vcpu *vcpu;  /* the vCPU that entry.asm loads and saves */
     uint64_t saved_rsp; /* the host stack while a guest runs */
-    /* Set by the NMI and machine-check handlers, cleared before the checks that precede an entry;
-     * entry.asm tests it. Only this LP touches it, so that ordering is that of the program. */
+    /* The next entry has something to do first. Set by the NMI and machine-check handlers, and by
+     * lp_owe_service; cleared before the checks that precede an entry; entry.asm tests it. Only this
+     * LP touches it, so that ordering is that of the program. */
     volatile uint32_t restart;
     uint32_t lp_id;     /* dense */
     uint32_t apic_id;   /* of the hardware */
@@ -79,6 +80,14 @@ STATIC_ASSERT(offsetof(struct lp, shared) % CACHE_LINE_BYTES == 0);
 static inline struct lp *this_lp(void)
 {
     return cpu_read_gs_self();
+}
+
+/* What this LP's vCPU is owed (an event, a signal of its own) is looked at before its next entry. Signals
+ * of other LPs need no call: each is followed by a kick, and the NMI handler sets the same flag. Root mode,
+ * on this LP. */
+static inline void lp_owe_service(struct lp *lp)
+{
+    lp->restart = 1;
 }
 
 /* Fills in ids, GDT and TSS (SDM volume 3, "Segment Descriptors"). The stacks and regions are set

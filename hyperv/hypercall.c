@@ -20,19 +20,29 @@ enum call_class {
     CLASS_REP_VAR_FAST = CLASS_REP | CLASS_VAR | CLASS_FAST,
 };
 
+#define VAR_BITS MASK64(26, 17)
+#define REP_BITS (MASK64(43, 32) | MASK64(59, 48))
+
+/* Bits of the control word that keep a call of this class from the shortest way. */
+#define ODD_BITS(class)                               \
+    (HV_HYPERCALL_RESERVED_BITS | HV_HYPERCALL_FAST | \
+     (((class) & CLASS_VAR) != 0 ? 0 : VAR_BITS) | (((class) & CLASS_REP) != 0 ? 0 : REP_BITS))
+
 struct call_row {
+    uint64_t odd_bits;
+    hyperv_handler *handler;
     uint16_t code;
     uint8_t call_class;
     uint8_t element_bytes;
     uint32_t input_bytes;
-    uint32_t hints;
     uint64_t privileges;
-    hyperv_handler *handler;
+    uint32_t hints;
 };
 
-static const struct call_row rows[HYPERV_CALL_UNKNOWN] = {
+static const struct call_row rows[HYPERV_CALL_COUNT] = {
 #define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) \
-    [HYPERV_CALL_##name] = {code, CLASS_##class, element, bytes, hints, privileges, handler},
+    [HYPERV_CALL_##name] = {                                                     \
+        ODD_BITS(CLASS_##class), handler, code, CLASS_##class, element, bytes, privileges, hints},
 #include "hyperv/hypercalls.def"
 #undef HYPERCALL
 };
@@ -43,31 +53,59 @@ hv_status_t hyperv_refuse(const struct hyperv_input *input)
     return HV_STATUS_ACCESS_DENIED;
 }
 
-static enum hyperv_call find_call(uint64_t control)
-{
-    uint16_t code = (uint16_t)control;
+/* Codes below that of the first extended call; none is 0. */
+#define SMALL_CODES 0x60u
 
-    for (uint32_t call = 0; call < HYPERV_CALL_UNKNOWN; call++) {
-        if (rows[call].code == code) {
-            return (enum hyperv_call)call;
-        }
+static const uint8_t calls_by_small_code[SMALL_CODES] = {
+#define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) \
+    [(code) < SMALL_CODES ? (code) : 0] = (code) < SMALL_CODES ? HYPERV_CALL_##name : 0,
+#include "hyperv/hypercalls.def"
+#undef HYPERCALL
+};
+
+static inline enum hyperv_call find_call(uint16_t code)
+{
+    if (code < SMALL_CODES) {
+        return (enum hyperv_call)calls_by_small_code[code];
     }
-    return HYPERV_CALL_UNKNOWN;
+    return code == rows[HYPERV_CALL_QUERY_CAPABILITIES].code ? HYPERV_CALL_QUERY_CAPABILITIES
+                                                             : HYPERV_CALL_UNKNOWN;
 }
 
-static bool is_granted(const struct hyperv_partition *partition, const struct call_row *row)
+uint32_t hyperv_find_granted_calls(const struct hyperv_partition *partition)
 {
-    return (partition->privileges & row->privileges) == row->privileges &&
-           (partition->recommendations & row->hints) == row->hints;
+    uint32_t granted = 0;
+
+    for (uint32_t call = HYPERV_CALL_UNKNOWN + 1; call < HYPERV_CALL_COUNT; call++) {
+        if ((partition->privileges & rows[call].privileges) == rows[call].privileges &&
+            (partition->recommendations & rows[call].hints) == rows[call].hints) {
+            granted |= BIT32(call);
+        }
+    }
+    return granted;
+}
+
+static inline bool is_granted(const struct hyperv_partition *partition, enum hyperv_call call)
+{
+    return (partition->calls_granted & BIT32(call)) != 0;
 }
 
 /* Repetitions, variable header and size. Sets what input takes from the control word, and the size of
  * the whole input. */
-static hv_status_t check_shape(const struct call_row *row, uint64_t control,
-                               struct hyperv_input *input, uint32_t *bytes)
+static inline hv_status_t check_shape(const struct call_row *row, uint64_t control,
+                                      struct hyperv_input *input, uint32_t *bytes)
 {
     bool is_fast = (control & HV_HYPERCALL_FAST) != 0;
 
+    if ((control & (VAR_BITS | REP_BITS | HV_HYPERCALL_FAST)) == 0 &&
+        (row->call_class & CLASS_REP) == 0) {
+        /* The most frequent shape. */
+        input->var_words = 0;
+        input->rep_count = 0;
+        input->rep_start = 0;
+        *bytes = row->input_bytes;
+        return HV_STATUS_SUCCESS;
+    }
     input->var_words = (uint32_t)bits_get(control, 26, 17);
     input->rep_count = (uint32_t)bits_get(control, 43, 32);
     input->rep_start = (uint32_t)bits_get(control, 59, 48);
@@ -92,70 +130,45 @@ static uint64_t pair_of(uint64_t high, uint64_t low)
     return high << 32 | (uint32_t)low;
 }
 
-/* Copies the input once. */
-static hv_status_t copy_input(const struct hyperv_input *input, uint64_t address, uint32_t bytes)
+/* The page that a VP's input lies in, NULL when it is not RAM. It is found anew only when it is another
+ * than last time. */
+static inline const volatile void *find_page(struct hyperv_vp *vp, uint64_t page)
 {
-    const struct hyperv_partition *partition = input->vp->partition;
+    if (__builtin_expect(page != vp->input_page || vp->input_at == NULL, 0)) {
+        vp->input_page = page;
+        vp->input_at = hyperv_gpa_exists(vp->partition, page)
+                           ? vp->partition->ops->ram_page(vp->context, gpa(page))
+                           : NULL;
+    }
+    return vp->input_at;
+}
 
-    if (!is_aligned(address, WORD_BYTES) || (address & (PAGE_BYTES - 1)) + bytes > PAGE_BYTES ||
-        !hyperv_gpa_exists(partition, address) || hyperv_overlay_covers(partition, gpa(address)) ||
-        !partition->ops->read_gpa(input->vp->context, gpa(address), input->words, bytes)) {
+/* Copies the input once: through volatile, since the guest may change it meanwhile. */
+static inline hv_status_t copy_input(const struct hyperv_input *input, uint64_t address,
+                                     uint32_t bytes)
+{
+    uint64_t page = align_down(address, PAGE_BYTES);
+    uint64_t offset = address - page;
+    const volatile uint64_t *words;
+
+    if (!is_aligned(address, WORD_BYTES) || offset + bytes > PAGE_BYTES ||
+        hyperv_overlay_covers(input->vp->partition, gpa(page))) {
         return HV_STATUS_INVALID_ALIGNMENT;
+    }
+    words = find_page(input->vp, page);
+    if (words == NULL) {
+        return HV_STATUS_INVALID_ALIGNMENT;
+    }
+    words += offset / WORD_BYTES;
+    for (uint32_t i = 0; i < bytes / WORD_BYTES; i++) {
+        input->words[i] = words[i];
     }
     return HV_STATUS_SUCCESS;
 }
 
-struct served {
-    enum hyperv_call call;
-    hv_status_t status;
-    uint32_t reps;
-    bool is_undefined;
-};
-
-/* All that comes after the check of the mode. */
-static void serve(struct hyperv_input *input, uint64_t control, uint64_t address,
-                  struct served *served)
+static enum hyperv_outcome outcome_of(hv_status_t status)
 {
-    const struct call_row *row;
-    uint32_t bytes;
-
-    if ((control & HV_HYPERCALL_RESERVED_BITS) != 0) {
-        served->status = HV_STATUS_INVALID_HYPERCALL_INPUT;
-        return;
-    }
-    if (served->call == HYPERV_CALL_UNKNOWN) {
-        served->status = HV_STATUS_INVALID_HYPERCALL_CODE;
-        return;
-    }
-    row = &rows[served->call];
-    if (!is_granted(input->vp->partition, row)) {
-        served->status = HV_STATUS_ACCESS_DENIED;
-        return;
-    }
-    served->status = check_shape(row, control, input, &bytes);
-    if (served->status != HV_STATUS_SUCCESS) {
-        return;
-    }
-    if ((control & HV_HYPERCALL_FAST) != 0) {
-        /* No call that is offered fits the two general registers, and XMM input is not offered. */
-        served->is_undefined = true;
-        return;
-    }
-    served->status = copy_input(input, address, bytes);
-    if (served->status != HV_STATUS_SUCCESS) {
-        return;
-    }
-    served->status = row->handler(input);
-    /* Elements before the start count as done; of the others all are, or none. */
-    served->reps = served->status == HV_STATUS_SUCCESS ? input->rep_count : input->rep_start;
-}
-
-static enum hyperv_outcome outcome_of(const struct served *served)
-{
-    if (served->is_undefined) {
-        return HYPERV_OUTCOME_UNDEFINED;
-    }
-    switch (served->status) {
+    switch (status) {
     case HV_STATUS_SUCCESS:
         return HYPERV_OUTCOME_SUCCESS;
     case HV_STATUS_INVALID_HYPERCALL_CODE:
@@ -171,46 +184,124 @@ static enum hyperv_outcome outcome_of(const struct served *served)
     }
 }
 
-static bool may_call(const struct hyperv_partition *partition, const struct hyperv_caller *caller)
+/* Counts how a call ended, and makes its result value. */
+static inline uint64_t end_call(struct hyperv_vp *vp, enum hyperv_call call, hv_status_t status,
+                                uint32_t reps)
 {
-    uint64_t hypercall = atomic_load_explicit(&partition->hypercall, memory_order_relaxed);
-
-    return caller->cpl == 0 && caller->is_protected && (hypercall & HV_X64_MSR_PAGE_ENABLE) != 0;
+    vp->calls[call][outcome_of(status)]++;
+    return status | (uint64_t)reps << HV_HYPERCALL_REP_SHIFT;
 }
 
-static void set_result(const struct hyperv_caller *caller, uint64_t gpr[GPR_COUNT],
-                       const struct served *served)
-{
-    uint64_t result = served->status | (uint64_t)served->reps << HV_HYPERCALL_REP_SHIFT;
+/* Stands for no result: #UD. No status with repetitions looks like it. */
+#define RESULT_UNDEFINED (~0ull)
 
-    if (caller->is_64_bit_code) {
-        gpr[GPR_RAX] = result;
-    } else {
-        gpr[GPR_RAX] = (uint32_t)result;
-        gpr[GPR_RDX] = result >> 32;
+/* A call with bits that keep it from the shortest way, or that is not granted: it is refused. */
+NOINLINE static uint64_t refuse(struct hyperv_input *input, enum hyperv_call call, uint64_t control)
+{
+    struct hyperv_vp *vp = input->vp;
+    hv_status_t status;
+    uint32_t bytes;
+
+    if ((control & HV_HYPERCALL_RESERVED_BITS) != 0) {
+        return end_call(vp, call, HV_STATUS_INVALID_HYPERCALL_INPUT, 0);
     }
+    if (!is_granted(vp->partition, call)) {
+        return end_call(vp, call, HV_STATUS_ACCESS_DENIED, 0);
+    }
+    status = check_shape(&rows[call], control, input, &bytes);
+    if (status != HV_STATUS_SUCCESS) {
+        return end_call(vp, call, status, 0);
+    }
+    /* Fast: no call that is offered fits the two general registers, and XMM input is not offered. */
+    vp->calls[call][HYPERV_OUTCOME_UNDEFINED]++;
+    return RESULT_UNDEFINED;
 }
 
-enum hyperv_call_result hyperv_hypercall(struct hyperv_vp *vp, const struct hyperv_caller *caller,
-                                         uint64_t gpr[GPR_COUNT], uint64_t *buffer)
+/* A call whose code is known: all that comes after the check of the mode. */
+static inline uint64_t serve(struct hyperv_input *input, enum hyperv_call call, uint64_t control,
+                             uint64_t address)
+{
+    const struct call_row *row = &rows[call];
+    struct hyperv_vp *vp = input->vp;
+    hv_status_t status;
+    uint32_t bytes;
+
+    if (__builtin_expect((control & row->odd_bits) != 0 || !is_granted(vp->partition, call), 0)) {
+        return refuse(input, call, control);
+    }
+    status = check_shape(row, control, input, &bytes);
+    if (status == HV_STATUS_SUCCESS) {
+        status = copy_input(input, address, bytes);
+    }
+    if (__builtin_expect(status != HV_STATUS_SUCCESS, 0)) {
+        return end_call(vp, call, status, 0);
+    }
+    status = row->handler(input);
+    if (__builtin_expect(status != HV_STATUS_SUCCESS, 0)) {
+        /* Elements before the start count as done; of the others all are, or none. */
+        return end_call(vp, call, status, input->rep_start);
+    }
+    vp->calls[call][HYPERV_OUTCOME_SUCCESS]++;
+    return (uint64_t)input->rep_count << HV_HYPERCALL_REP_SHIFT;
+}
+
+/* The status of a call that does not exist; reserved bits are looked at first. */
+static inline hv_status_t refuse_unknown(struct hyperv_vp *vp, uint64_t control)
+{
+    if (__builtin_expect((control & HV_HYPERCALL_RESERVED_BITS) != 0, 0)) {
+        vp->calls[HYPERV_CALL_UNKNOWN][HYPERV_OUTCOME_INVALID_INPUT]++;
+        return HV_STATUS_INVALID_HYPERCALL_INPUT;
+    }
+    vp->calls[HYPERV_CALL_UNKNOWN][HYPERV_OUTCOME_INVALID_CODE]++;
+    return HV_STATUS_INVALID_HYPERCALL_CODE;
+}
+
+NOINLINE static enum hyperv_call_result serve_64_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
+                                                     uint64_t *buffer, enum hyperv_call call)
 {
     struct hyperv_input input = {.vp = vp, .words = buffer};
-    struct served served = {.call = HYPERV_CALL_UNKNOWN};
-    uint64_t control, address;
+    uint64_t result = serve(&input, call, gpr[GPR_RCX], gpr[GPR_RDX]);
 
-    if (!may_call(vp->partition, caller)) {
-        /* The registers mean nothing. */
-        served.is_undefined = true;
-    } else {
-        control = caller->is_64_bit_code ? gpr[GPR_RCX] : pair_of(gpr[GPR_RDX], gpr[GPR_RAX]);
-        address = caller->is_64_bit_code ? gpr[GPR_RDX] : pair_of(gpr[GPR_RBX], gpr[GPR_RCX]);
-        served.call = find_call(control);
-        serve(&input, control, address, &served);
-    }
-    vp->calls[served.call][outcome_of(&served)]++;
-    if (served.is_undefined) {
+    if (result == RESULT_UNDEFINED) {
         return HYPERV_RESULT_UD;
     }
-    set_result(caller, gpr, &served);
+    gpr[GPR_RAX] = result;
     return HYPERV_RESULT_DONE;
+}
+
+enum hyperv_call_result hyperv_call_64_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
+                                           uint64_t *buffer)
+{
+    enum hyperv_call call = find_call((uint16_t)gpr[GPR_RCX]);
+
+    if (call != HYPERV_CALL_UNKNOWN) {
+        return serve_64_bit(vp, gpr, buffer, call);
+    }
+    gpr[GPR_RAX] = refuse_unknown(vp, gpr[GPR_RCX]);
+    return HYPERV_RESULT_DONE;
+}
+
+enum hyperv_call_result hyperv_call_32_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
+                                           uint64_t *buffer)
+{
+    struct hyperv_input input = {.vp = vp, .words = buffer};
+    uint64_t control = pair_of(gpr[GPR_RDX], gpr[GPR_RAX]);
+    uint64_t address = pair_of(gpr[GPR_RBX], gpr[GPR_RCX]);
+    enum hyperv_call call = find_call((uint16_t)control);
+    uint64_t result = call == HYPERV_CALL_UNKNOWN ? refuse_unknown(vp, control)
+                                                  : serve(&input, call, control, address);
+
+    if (result == RESULT_UNDEFINED) {
+        return HYPERV_RESULT_UD;
+    }
+    gpr[GPR_RAX] = (uint32_t)result;
+    gpr[GPR_RDX] = result >> 32;
+    return HYPERV_RESULT_DONE;
+}
+
+/* The registers mean nothing. */
+enum hyperv_call_result hyperv_call_undefined(struct hyperv_vp *vp)
+{
+    vp->calls[HYPERV_CALL_UNKNOWN][HYPERV_OUTCOME_UNDEFINED]++;
+    return HYPERV_RESULT_UD;
 }

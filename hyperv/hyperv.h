@@ -10,11 +10,10 @@
 #include "core/addr.h"
 #include "core/compiler.h"
 #include "core/cpuid_bits.h"
+#include "core/flush_request.h"
 #include "core/spin.h"
 #include "core/vcpu.h"
-#include "hyperv/flush.h"
 #include "hyperv/tlfs.h"
-#include "hyperv/vp_set.h"
 
 /*
  * Microsoft's hypervisor interface, as pure code: CPUID leaves, synthetic MSRs and hypercalls. vmx/
@@ -64,10 +63,10 @@ struct hyperv_ops {
     /* The TSC of this LP, less what the guest has added to it (lp.tsc_correction). */
     uint64_t (*read_tsc)(void *context);
 
-    /* Copies bytes (in one page) of guest RAM, each byte read once. False: not RAM of this guest, or
-     * hidden. */
-    bool (*read_gpa)(void *context, gpa_t from, void *to, size_t bytes);
-    /* The same, writing. */
+    /* Where a page of guest RAM is. NULL: not RAM of this guest, or hidden. The answer for a page is
+     * always the same. */
+    const volatile void *(*ram_page)(void *context, gpa_t page);
+    /* Copies bytes (in one page) to guest RAM. False: as above. */
     bool (*write_gpa)(void *context, gpa_t to, const void *from, size_t bytes);
 
     /* Lays an overlay page over a guest page (hypercall: read and execute; reference TSC: read).
@@ -91,18 +90,17 @@ struct hyperv_ops {
     /* Resets the machine of the guest. */
     void (*reset)(void *context);
 
-    /* Flushes the targets below vp_limit (the caller among them when it is named). Returns when
-     * the effects are observable on all; the caller's own may wait for its next entry. */
-    void (*flush)(void *context, const struct vp_set *targets,
-                  const struct hyperv_flush_request *request);
+    /* Flushes the targets that exist (the caller among them when it is named). Returns when the effects
+     * are observable on all; the caller's own may wait for its next entry. */
+    void (*flush)(void *context, const struct flush_request *request);
 };
 
-/* Calls as they are counted: the rows of hypercalls.def and one for all unknown codes. */
+/* Calls as they are counted: one for all unknown codes, and the rows of hypercalls.def. */
 enum hyperv_call {
+    HYPERV_CALL_UNKNOWN,
 #define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) HYPERV_CALL_##name,
 #include "hyperv/hypercalls.def"
 #undef HYPERCALL
-    HYPERV_CALL_UNKNOWN,
     HYPERV_CALL_COUNT
 };
 
@@ -130,6 +128,7 @@ struct hyperv_partition {
     uint64_t privileges;      /* leaf 3 EBX:EAX */
     uint32_t features_edx;    /* leaf 3 EDX */
     uint32_t recommendations; /* leaf 4 EAX */
+    uint32_t calls_granted;   /* bit n: enum hyperv_call n may be made */
     uint64_t tsc_scale;       /* 100 ns units a tick, 0.64 fixed point */
     struct hv_reference_tsc_page *reference_tsc_page;
 
@@ -158,6 +157,9 @@ struct hyperv_vp {
     bool is_running;
     uint64_t run_begin_tsc;
     uint64_t run_ticks; /* of the periods that have ended */
+    /* The page that hypercall input was in last, and what ops.ram_page said of it; NULL: to be asked. */
+    uint64_t input_page;
+    const volatile void *input_at;
     uint64_t calls[HYPERV_CALL_COUNT][HYPERV_OUTCOME_COUNT];
     uint64_t gvas_flushed; /* pages named by list calls, per call and not per target */
 };
@@ -244,8 +246,21 @@ void hyperv_vp_run_end(struct hyperv_vp *vp);
 
 /* ---- Overlay pages ---- */
 
-/* Whether an overlay lies over the page that address is in. Needs no lock. */
-bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address);
+/* Whether an overlay lies over the page that address is in. Needs no lock. Inline: part of each call. */
+static inline bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address)
+{
+    uint64_t page = align_down(address.value, PAGE_BYTES) | HYPERV_OVERLAY_MAPPED;
+
+    /* Relaxed: nothing is ordered by it. A guest that moves an overlay over the input of its own call
+     * has the one or the other read. */
+    for (uint32_t overlay = 0; overlay < HYPERV_OVERLAY_COUNT; overlay++) {
+        if (atomic_load_explicit(&partition->overlay_pages[overlay], memory_order_relaxed) ==
+            page) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* ---- Hypercalls ---- */
 
@@ -262,13 +277,31 @@ enum hyperv_call_result {
 };
 
 /*
- * Serves a VMCALL. gpr: the guest's registers by enum gpr (vcpu.gpr); RAX, and outside 64-bit code RDX
+ * Serve a VMCALL. gpr: the guest's registers by enum gpr (vcpu.gpr); RAX, and outside 64-bit code RDX
  * too, take the result. buffer: 4 KiB of this LP's own, 8-byte aligned, that nobody else touches
- * until the call returns. Waits as ops.flush does: the caller holds no lock.
+ * until the call returns. They wait as ops.flush does: the caller holds no lock. The three differ in who
+ * calls; hyperv_hypercall chooses.
  */
-MUST_CHECK enum hyperv_call_result hyperv_hypercall(struct hyperv_vp *vp,
-                                                    const struct hyperv_caller *caller,
-                                                    uint64_t gpr[GPR_COUNT], uint64_t *buffer);
+MUST_CHECK enum hyperv_call_result hyperv_call_64_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
+                                                      uint64_t *buffer);
+MUST_CHECK enum hyperv_call_result hyperv_call_32_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
+                                                      uint64_t *buffer);
+MUST_CHECK enum hyperv_call_result hyperv_call_undefined(struct hyperv_vp *vp);
+
+/* Inline, so that the caller's mode is looked at once. */
+MUST_CHECK static inline enum hyperv_call_result hyperv_hypercall(
+    struct hyperv_vp *vp, const struct hyperv_caller *caller, uint64_t gpr[GPR_COUNT],
+    uint64_t *buffer)
+{
+    /* Relaxed: the page's contents never change, so nothing else is read by this. */
+    uint64_t hypercall = atomic_load_explicit(&vp->partition->hypercall, memory_order_relaxed);
+
+    if (caller->cpl != 0 || !caller->is_protected || (hypercall & HV_X64_MSR_PAGE_ENABLE) == 0) {
+        return hyperv_call_undefined(vp);
+    }
+    return caller->is_64_bit_code ? hyperv_call_64_bit(vp, gpr, buffer)
+                                  : hyperv_call_32_bit(vp, gpr, buffer);
+}
 
 /* ---- Reports ---- */
 

@@ -63,11 +63,3 @@ bool hyperv_overlay_move(struct hyperv_vp *vp, enum hyperv_overlay overlay, uint
     *needs_sync = true;
     return true;
 }
-
-bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address)
-{
-    uint64_t page = align_down(address.value, PAGE_BYTES) | HYPERV_OVERLAY_MAPPED;
-
-    return page == page_of(partition, HYPERV_OVERLAY_HYPERCALL) ||
-           page == page_of(partition, HYPERV_OVERLAY_REFERENCE_TSC);
-}

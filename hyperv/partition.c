@@ -60,6 +60,7 @@ void hyperv_partition_init(struct hyperv_partition *partition, const struct hype
         partition->recommendations =
             HV_RECOMMEND_REMOTE_TLB_FLUSH | HV_RECOMMEND_EX_PROCESSOR_MASKS;
     }
+    partition->calls_granted = hyperv_find_granted_calls(partition);
     if (facts->tsc_hz > HV_REFERENCE_TIME_HZ) {
         partition->tsc_scale = hyperv_scale_of(facts->tsc_hz);
     }

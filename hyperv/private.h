@@ -26,19 +26,8 @@ hyperv_handler flush_handle, flush_handle_ex;
 /* For calls of features that are never offered. */
 hyperv_handler hyperv_refuse;
 
-/* What a flush call asks for; the set and the ranges lie in the input's words. */
-struct flush_plan {
-    struct vp_set targets;
-    struct hyperv_flush_request request;
-};
-
-/* Decodes a flush call of either form. Rewrites the list in place as ranges that are canonical; none
- * left: kind HYPERV_FLUSH_RANGES, range_count 0. */
-MUST_CHECK hv_status_t flush_parse(const struct hyperv_input *input, struct flush_plan *plan);
-MUST_CHECK hv_status_t flush_parse_ex(const struct hyperv_input *input, struct flush_plan *plan);
-
-/* Hands the plan to ops.flush, unless there is nothing to do. */
-void flush_execute(struct hyperv_vp *vp, const struct flush_plan *plan);
+/* The calls that the partition's privileges and recommendations allow, for partition->calls_granted. */
+uint32_t hyperv_find_granted_calls(const struct hyperv_partition *partition);
 
 /* 10^7 * 2^64 / tsc_hz, rounded down. tsc_hz is above 10^7. */
 uint64_t hyperv_scale_of(uint64_t tsc_hz);

@@ -84,8 +84,12 @@ static void deliver(struct lp *lp, struct vcpu *sender, const struct apic_ipi *i
             stats_count(&sender->stats, STAT_NMIS_POSTED);
         }
         /* The target looks at its mailbox after the kick; the sender itself before its next entry. */
-        if ((post(target, ipi) || vmx_state_is_waiting_in_hardware(target->vmx)) &&
-            target != sender) {
+        if (!post(target, ipi) && !vmx_state_is_waiting_in_hardware(target->vmx)) {
+            continue;
+        }
+        if (target == sender) {
+            lp_owe_service(lp);
+        } else {
             wake(lp, target, ipi);
         }
     }

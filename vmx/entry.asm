@@ -30,17 +30,17 @@ section .text
     pop rbp
 %endmacro
 
-; Called by vmx_enter_guest (vmx/vmx_insn.h), which tells the compiler that everything but rbp and
-; rsp is changed. rdi: struct lp. rax on return: enum entry_outcome.
+; Called by vmx_call_entry (vmx/vmx_insn.h), which tells the compiler that everything but rbp and rsp is
+; changed. rax on return: enum entry_outcome.
 global vmx_enter:function hidden
 vmx_enter:
     push rbp
-    mov [rdi + LP_SAVED_RSP], rsp
+    mov [gs:LP_SAVED_RSP], rsp
 global entry_window_begin:data hidden
 entry_window_begin:                     ; label A: an NMI from here on is redirected
-    cmp dword [rdi + LP_RESTART], 0
+    cmp dword [gs:LP_RESTART], 0
     jne entry_window_exit
-    mov rax, [rdi + LP_VCPU]
+    mov rax, [gs:LP_VCPU]
     mov rcx, [rax + GPR(1)]
     mov rdx, [rax + GPR(2)]
     mov rbx, [rax + GPR(3)]

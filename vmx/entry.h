@@ -20,11 +20,11 @@ enum entry_outcome {
     ENTRY_FAIL_STATE = 4,   /* entry_launch_here only: a VM-entry failure exit; it was reported */
 };
 
-/* Enters the guest of lp->vcpu, whose VMCS is current. run_seq is odd when called and even on
+/* Enters the guest of this LP, whose VMCS is current. run_seq is odd when called and even on
  * return. Interrupts off. */
-static inline enum entry_outcome vmx_enter_guest(struct lp *lp)
+static inline enum entry_outcome vmx_enter_guest(void)
 {
-    return (enum entry_outcome)vmx_call_entry(lp);
+    return (enum entry_outcome)vmx_call_entry();
 }
 
 /* Where VM exits arrive: the value of HOST_RIP. Not to be called. */

@@ -23,7 +23,7 @@ static void set_registers(struct vcpu *vcpu, const struct cpuid_regs *regs)
 
 /* What the processor says, less what the guest is not shown. Out of line, so that our own leaves stay
  * short. */
-__attribute__((noinline)) static enum exit_action answer_by_policy(struct lp *lp, struct vcpu *vcpu)
+NOINLINE static enum exit_action answer_by_policy(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];
     uint32_t subleaf = (uint32_t)vcpu->gpr[GPR_RCX];

@@ -138,6 +138,7 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
     if (atomic_load_explicit(&lp->machine->is_started, memory_order_acquire)) {
         log_line(LOG_WARNING, "signal", "INIT from the platform: the vCPU waits for SIPI");
         signal_post_init(&vcpu->signals);
+        lp_owe_service(lp);
         return EXIT_ACTION_RESUME;
     }
     vmx_state_set_waiting_in_hardware(vcpu->vmx, true);
@@ -176,4 +177,11 @@ enum exit_action exit_undefined(struct lp *lp, struct vcpu *vcpu)
     (void)lp;
     (void)vcpu;
     return EXIT_ACTION_UD;
+}
+
+enum exit_action exit_unexpected(struct lp *lp, struct vcpu *vcpu)
+{
+    (void)lp;
+    (void)vcpu;
+    return EXIT_ACTION_UNKNOWN;
 }

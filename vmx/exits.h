@@ -24,20 +24,14 @@ enum exit_action {
     EXIT_ACTION_GP,      /* #GP(0) */
     EXIT_ACTION_UD,      /* #UD */
     EXIT_ACTION_STOP,    /* cannot be emulated: report and stop the guest */
+    EXIT_ACTION_UNKNOWN, /* nobody expects such an exit: the same */
 };
 
 typedef enum exit_action exit_function(struct lp *lp, struct vcpu *vcpu);
 
-/* By basic exit reason (vmx/exit_table.c); rows that are not handled are empty. */
+/* By basic exit reason (vmx/exit_table.c); none is NULL. */
 #define EXIT_HANDLERS_COUNT STATS_EXIT_REASONS
 extern exit_function *const exit_handlers[EXIT_HANDLERS_COUNT] HIDDEN;
-
-/* The handler of an exit reason as VMREAD gives it; NULL: none, the guest is stopped. An entry failure
- * has bit 31 set and so none. */
-static inline exit_function *exit_handler_of(uint32_t exit_reason)
-{
-    return exit_reason < EXIT_HANDLERS_COUNT ? exit_handlers[exit_reason] : NULL;
-}
 
 /* The handlers, by the SDM's names of the exit reasons (volume 3, appendix "VMX Basic Exit Reasons").
  * lp and vcpu are the executing LP and its vCPU. */
@@ -58,6 +52,8 @@ enum exit_action exit_invd(struct lp *lp, struct vcpu *vcpu);
 
 /* Instructions that the guest does not have: #UD. */
 enum exit_action exit_undefined(struct lp *lp, struct vcpu *vcpu);
+/* Exits that no control asks for. */
+enum exit_action exit_unexpected(struct lp *lp, struct vcpu *vcpu);
 
 /* What the guest writes to IA32_APIC_BASE, to the x2APIC ICR, and to the register at offset (a multiple
  * of 16) of the xAPIC page (vmx/apic_access.c). The first two answer as a WRMSR handler does. SDM volume

@@ -23,17 +23,11 @@ static uint64_t read_tsc(void *context)
     return cpu_read_tsc() - (uint64_t)lp->tsc_correction;
 }
 
-/* Byte by byte through volatile: the guest may change the page meanwhile, and nothing is read twice. */
-static bool read_gpa(void *context, gpa_t from, void *to, size_t bytes)
+static const volatile void *ram_page(void *context, gpa_t page)
 {
     const struct lp *lp = context;
-    const volatile uint8_t *source = guest_memory_at(&lp->machine->partition->memory, from, bytes);
-    uint8_t *target = to;
 
-    for (size_t i = 0; source != NULL && i < bytes; i++) {
-        target[i] = source[i];
-    }
-    return source != NULL;
+    return guest_memory_at(&lp->machine->partition->memory, page, PAGE_BYTES);
 }
 
 static bool write_gpa(void *context, gpa_t to, const void *from, size_t bytes)
@@ -158,41 +152,16 @@ static void refuse_reset(void *context)
     panic("the reset MSR was served though it is not offered");
 }
 
-static enum flush_kind engine_kind(enum hyperv_flush_kind kind)
+static void flush(void *context, const struct flush_request *request)
 {
-    switch (kind) {
-    case HYPERV_FLUSH_ALL:
-        return FLUSH_KIND_ALL;
-    case HYPERV_FLUSH_ALL_BUT_GLOBALS:
-        return FLUSH_KIND_NON_GLOBAL;
-    case HYPERV_FLUSH_RANGES:
-        return FLUSH_KIND_LIST;
-    }
-    return FLUSH_KIND_ALL;
-}
+    struct hv_lp *hv = ((const struct lp *)context)->hv;
 
-/* The two folders cannot see each other; a range has the TLFS format on both sides. */
-STATIC_ASSERT(sizeof(flush_range_t) == sizeof(uint64_t));
-
-static void flush(void *context, const struct vp_set *targets,
-                  const struct hyperv_flush_request *request)
-{
-    const struct lp *lp = context;
-    struct flush_request engine = {
-        .targets = {.is_all = targets->is_all,
-                    .valid_banks = targets->valid_banks,
-                    .banks = targets->contents},
-        .kind = engine_kind(request->kind),
-        .ranges = request->kind == HYPERV_FLUSH_RANGES ? &request->ranges->value : NULL,
-        .range_count = request->range_count,
-    };
-
-    flush_send(&lp->hv->flush_lp, &lp->hv->flush_vcpu, &engine);
+    flush_send(&hv->flush_lp, &hv->flush_vcpu, request);
 }
 
 const struct hyperv_ops hv_ops = {
     .read_tsc = read_tsc,
-    .read_gpa = read_gpa,
+    .ram_page = ram_page,
     .write_gpa = write_gpa,
     .overlay_map = overlay_map,
     .overlay_unmap = overlay_unmap,
@@ -213,21 +182,23 @@ static bool kick(void *self, uint32_t lp_id)
     return kick_lp(lp, lp->machine->lps[lp_id]);
 }
 
+/* The engine has the SDM's numbers. */
+STATIC_ASSERT((int)FLUSH_INVVPID_ADDRESS == (int)INVVPID_INDIVIDUAL_ADDRESS);
+STATIC_ASSERT((int)FLUSH_INVVPID_SINGLE == (int)INVVPID_SINGLE_CONTEXT);
+STATIC_ASSERT((int)FLUSH_INVVPID_ALL == (int)INVVPID_ALL_CONTEXTS);
+STATIC_ASSERT((int)FLUSH_INVVPID_RETAINING_GLOBALS ==
+              (int)INVVPID_SINGLE_CONTEXT_RETAINING_GLOBALS);
+
 static void invvpid(void *self, const struct flush_vcpu *vcpu, enum flush_invvpid type,
                     gva_t address)
 {
-    static const enum invvpid_type types[] = {
-        [FLUSH_INVVPID_ADDRESS] = INVVPID_INDIVIDUAL_ADDRESS,
-        [FLUSH_INVVPID_SINGLE] = INVVPID_SINGLE_CONTEXT,
-        [FLUSH_INVVPID_ALL] = INVVPID_ALL_CONTEXTS,
-        [FLUSH_INVVPID_RETAINING_GLOBALS] = INVVPID_SINGLE_CONTEXT_RETAINING_GLOBALS,
-    };
     const struct lp *lp = self;
     uint16_t vpid = lp->vcpu->vmx->vpid;
 
-    ASSERT(vcpu == &lp->hv->flush_vcpu);
-    if (vmx_failed(vmx_invvpid(types[type], vpid, address.value))) {
-        panic("INVVPID type %d for VPID %u, address %llx failed", (int)types[type], vpid,
+    (void)vcpu; /* the one that runs here */
+    if (__builtin_expect(vmx_failed(vmx_invvpid((enum invvpid_type)type, vpid, address.value)),
+                         0)) {
+        panic("INVVPID type %d for VPID %u, address %llx failed", (int)type, vpid,
               (unsigned long long)address.value);
     }
 }

@@ -43,10 +43,10 @@ void inject_single_step(void);
 /* Goes past the instruction that exited, instruction_length bytes long. Inline: it is part of every exit's path. */
 static inline void inject_advance_rip(uint64_t instruction_length)
 {
-    uint64_t old = vmcs_read(VMCS_GUEST_RIP);
-    uint64_t rip = old + instruction_length;
+    uint64_t rip = vmcs_read(VMCS_GUEST_RIP) + instruction_length;
 
-    if (__builtin_expect((old ^ rip) >> 32 != 0, 0)) {
+    /* The sum crossed 4 GiB. */
+    if (__builtin_expect((uint32_t)rip < (uint32_t)instruction_length, 0)) {
         rip = inject_wrap_rip(rip);
     }
     vmcs_write(VMCS_GUEST_RIP, rip);

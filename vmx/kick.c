@@ -13,8 +13,9 @@ bool kick_lp(struct lp *self, struct lp *target)
     /* Sequentially consistent: started is visible before the NMI can arrive, and the caller's
      * stores too; pairs with the loads in nmi_arrived (vmx/nmi.c). */
     atomic_fetch_add_explicit(&target->shared.kicks_started, 1, memory_order_seq_cst);
-    status = apic_send(APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id,
-                       self->vcpu->vmx->icr_high);
+    status = apic_send_in_mode(vmx_state_is_x2apic(self->vcpu->vmx),
+                               APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id,
+                               self->vcpu->vmx->icr_high);
     atomic_fetch_add_explicit(&target->shared.kicks_issued, 1, memory_order_seq_cst);
     stats_count(&self->vcpu->stats, STAT_KICKS_SENT);
     if (status != STATUS_OK) {
@@ -36,5 +37,6 @@ void kick_all_for_ept(struct lp *self, struct partition *partition)
             (void)flush_wait_add(&self->hv->flush_lp, lp_id);
         }
     }
+    flush_wait_kick(&self->hv->flush_lp, self->hv->flush_vcpu.counters);
     flush_wait_finish(&self->hv->flush_lp, self->hv->flush_vcpu.counters);
 }

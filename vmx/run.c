@@ -159,15 +159,12 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
     inject_commit(vcpu);
 }
 
-/* Whether serve has anything to do. NMIs and machine checks set restart, also those that ended guest
- * mode; the exit path's hot case is that nothing is set. The acquire pairs with the release of a post
- * (vmx/signal.c). */
+/* Whether serve has anything to do. NMIs, machine checks and events to inject set restart, and so do
+ * signals, each of which comes with an NMI; attention lasts over several exits. The exit path's hot
+ * case is that nothing is set. */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
-    const struct vmx_state *vmx = vcpu->vmx;
-
-    return (lp->restart | atomic_load_explicit(&vcpu->signals, memory_order_acquire) |
-            vmx->event.information | vmx->attention.any) != 0;
+    return (lp->restart | vcpu->vmx->attention.any) != 0;
 }
 
 /* The EPT has changed since this LP last invalidated: run_seq is made even again, since the sender
@@ -224,14 +221,13 @@ static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
     enum entry_outcome outcome;
 
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
-    outcome = vmx_enter_guest(lp);
+    outcome = vmx_enter_guest();
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     return outcome;
 }
 
 /* The way with something to do; run_seq is even. */
-__attribute__((noinline)) static enum entry_outcome enter_after_service(struct lp *lp,
-                                                                        struct vcpu *vcpu)
+NOINLINE static enum entry_outcome enter_after_service(struct lp *lp, struct vcpu *vcpu)
 {
     do {
         serve(lp, vcpu);
@@ -243,17 +239,16 @@ __attribute__((noinline)) static enum entry_outcome enter_after_service(struct l
     if (vmx_state_is_waiting_in_hardware(vcpu->vmx)) {
         return enter_waiting_in_hardware(lp);
     }
-    return vmx_enter_guest(lp);
+    return vmx_enter_guest();
 }
 
 /* run_seq is odd already, and a sender has posted something. */
-__attribute__((noinline)) static enum entry_outcome enter_after_settling(struct lp *lp,
-                                                                         struct vcpu *vcpu)
+NOINLINE static enum entry_outcome enter_after_settling(struct lp *lp, struct vcpu *vcpu)
 {
     if (!settle(lp, vcpu)) {
         return enter_after_service(lp, vcpu);
     }
-    return vmx_enter_guest(lp);
+    return vmx_enter_guest();
 }
 
 static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
@@ -268,12 +263,11 @@ static inline enum entry_outcome enter(struct lp *lp, struct vcpu *vcpu)
         __builtin_expect(flush_is_pending(&lp->hv->flush_vcpu), 0)) {
         return enter_after_settling(lp, vcpu);
     }
-    return vmx_enter_guest(lp);
+    return vmx_enter_guest();
 }
 
 /* What a handler asked for, besides going past the instruction. */
-__attribute__((noinline)) static void apply(struct lp *lp, struct vcpu *vcpu,
-                                            enum exit_action action)
+NOINLINE static void apply(struct lp *lp, struct vcpu *vcpu, enum exit_action action)
 {
     switch (action) {
     case EXIT_ACTION_RESUME:
@@ -287,6 +281,8 @@ __attribute__((noinline)) static void apply(struct lp *lp, struct vcpu *vcpu,
         break;
     case EXIT_ACTION_STOP:
         stop_guest(lp, vcpu, "this exit cannot be emulated");
+    case EXIT_ACTION_UNKNOWN:
+        stop_guest(lp, vcpu, "an exit that is not handled");
     }
     if (vcpu->vmx->is_triple_fault) {
         (void)exit_triple_fault(lp, vcpu);
@@ -297,16 +293,15 @@ __attribute__((noinline)) static void apply(struct lp *lp, struct vcpu *vcpu,
 static inline void handle_exit(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t reason = vmcs_read32(VMCS_EXIT_REASON);
-    exit_function *handle = exit_handler_of(reason);
     enum exit_action action;
 
-    if (__builtin_expect(handle == NULL, 0)) {
+    if (__builtin_expect(reason >= EXIT_HANDLERS_COUNT, 0)) {
         stop_guest(lp, vcpu,
                    (reason & VM_EXIT_ENTRY_FAILURE) != 0 ? "a VM entry failed"
                                                          : "an exit that is not handled");
     }
     stats_count_exit(&vcpu->stats, reason);
-    action = handle(lp, vcpu);
+    action = exit_handlers[reason](lp, vcpu);
     if (__builtin_expect(action == EXIT_ACTION_ADVANCE, 1)) {
         inject_advance_rip(vmcs_read_raw(VMCS_VM_EXIT_INSTRUCTION_LENGTH));
         return;
@@ -314,7 +309,8 @@ static inline void handle_exit(struct lp *lp, struct vcpu *vcpu)
     apply(lp, vcpu, action);
 }
 
-static void handle_failed_entry(struct lp *lp, struct vcpu *vcpu, enum entry_outcome outcome)
+NOINLINE static void handle_failed_entry(struct lp *lp, struct vcpu *vcpu,
+                                         enum entry_outcome outcome)
 {
     const char *instruction = vcpu->is_launched != 0 ? "VMRESUME failed" : "VMLAUNCH failed";
 
@@ -341,11 +337,14 @@ NORETURN void run_loop(enum entry_outcome outcome)
         leave_after_failed_entry(lp);
     }
     for (;;) {
-        if (__builtin_expect(outcome == ENTRY_EXITED, 1)) {
-            handle_exit(lp, vcpu);
-        } else {
+        /* Not kept over the entry, which leaves no register. */
+        lp = cpu_reload_gs_self();
+        vcpu = lp->vcpu;
+        while (__builtin_expect(outcome != ENTRY_EXITED, 0)) {
             handle_failed_entry(lp, vcpu, outcome);
+            outcome = enter_after_service(lp, vcpu);
         }
+        handle_exit(lp, vcpu);
         outcome = enter(lp, vcpu);
     }
 }

@@ -212,16 +212,17 @@ enum activity_state {
 #define INTERRUPTIBILITY_ENCLAVE_INTERRUPTION BIT32(4)
 
 /* Segment access rights, the format of the guest-state fields. */
-#define ACCESS_RIGHTS_TYPE_MASK 0xFu
-#define ACCESS_RIGHTS_S         BIT32(4)
-#define ACCESS_RIGHTS_DPL_SHIFT 5u
-#define ACCESS_RIGHTS_DPL_MASK  0x60u
-#define ACCESS_RIGHTS_P         BIT32(7)
-#define ACCESS_RIGHTS_AVL       BIT32(12)
-#define ACCESS_RIGHTS_L         BIT32(13)
-#define ACCESS_RIGHTS_DB        BIT32(14)
-#define ACCESS_RIGHTS_G         BIT32(15)
-#define ACCESS_RIGHTS_UNUSABLE  BIT32(16)
+#define ACCESS_RIGHTS_TYPE_MASK  0xFu
+#define ACCESS_RIGHTS_CONFORMING BIT32(2) /* of code */
+#define ACCESS_RIGHTS_S          BIT32(4)
+#define ACCESS_RIGHTS_DPL_SHIFT  5u
+#define ACCESS_RIGHTS_DPL_MASK   0x60u
+#define ACCESS_RIGHTS_P          BIT32(7)
+#define ACCESS_RIGHTS_AVL        BIT32(12)
+#define ACCESS_RIGHTS_L          BIT32(13)
+#define ACCESS_RIGHTS_DB         BIT32(14)
+#define ACCESS_RIGHTS_G          BIT32(15)
+#define ACCESS_RIGHTS_UNUSABLE   BIT32(16)
 
 /* EPT pointer. */
 #define EPTP_MEMORY_TYPE_UC        0ull

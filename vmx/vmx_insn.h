@@ -113,15 +113,15 @@ MUST_CHECK static inline bool vmx_write_failed(uint64_t encoding, uint64_t value
 
 /* Calls vmx_enter (entry.asm), which keeps RSP and RBP only: the compiler saves what it still needs,
  * and nothing is saved twice. Returns RAX, an enum entry_outcome. */
-static inline uint64_t vmx_call_entry(void *lp)
+static inline uint64_t vmx_call_entry(void)
 {
     uint64_t outcome;
 
     __asm__ volatile("call vmx_enter"
-                     : "=a"(outcome), "+D"(lp)
+                     : "=a"(outcome)
                      :
-                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-                       "r15", "memory", "cc");
+                     : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+                       "r14", "r15", "memory", "cc");
     return outcome;
 }
 

@@ -36,7 +36,7 @@ struct guest {
     struct hyperv_vp vp;
     struct hv_reference_tsc_page page;
     uint8_t memory[PAGE_BYTES];
-    uint32_t reads, flushes;
+    uint32_t lookups, flushes;
     const uint8_t *input; /* the copy, up to */
     const uint8_t *input_end;
 };
@@ -56,19 +56,12 @@ static uint64_t read_tsc(void *context)
     return 0;
 }
 
-static bool read_gpa(void *context, gpa_t from, void *to, size_t bytes)
+static const volatile void *ram_page(void *context, gpa_t page)
 {
     (void)context;
-    guest.reads++;
-    require(is_aligned(from.value, 8) && from.value >> PHYS_BITS == 0 && bytes > 0 &&
-            bytes <= PAGE_BYTES && (from.value & (PAGE_BYTES - 1)) + bytes <= PAGE_BYTES);
-    if (align_down(from.value, PAGE_BYTES) != INPUT) {
-        return false;
-    }
-    memcpy(to, guest.memory + (from.value - INPUT), bytes);
-    guest.input = to;
-    guest.input_end = guest.input + bytes;
-    return true;
+    guest.lookups++;
+    require(is_aligned(page.value, PAGE_BYTES) && page.value >> PHYS_BITS == 0);
+    return page.value == INPUT ? guest.memory : NULL;
 }
 
 static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
@@ -99,24 +92,20 @@ static void require_in_input(const void *words, uint64_t count)
     require(count == 0 || (begin >= guest.input && begin + count * 8 <= guest.input_end));
 }
 
-static void flush(void *context, const struct vp_set *targets,
-                  const struct hyperv_flush_request *request)
+static uint32_t count_ones(uint64_t word)
 {
-    uint32_t vp_limit = guest.partition.facts.vp_limit;
-    struct vp_set_cursor cursor = vp_set_walk(targets, vp_limit);
-    struct vp_set_bank bank;
-    uint64_t next_vp = 0;
+    return (uint32_t)__builtin_popcountll(word);
+}
+
+static void flush(void *context, const struct flush_request *request)
+{
     uint64_t pages = 0;
 
     (void)context;
     guest.flushes++;
-    require_in_input(targets->contents, vp_set_bank_count(targets->valid_banks));
+    require_in_input(request->targets.banks,
+                     request->targets.is_all ? 0 : count_ones(request->targets.valid_banks));
     require_in_input(request->ranges, request->range_count);
-    while (vp_set_next(&cursor, &bank)) {
-        require(bank.first_vp >= next_vp && bank.first_vp % 64 == 0 && bank.bits != 0);
-        next_vp = (uint64_t)bank.first_vp + 64;
-        require(bank.first_vp + (63u - (uint32_t)__builtin_clzll(bank.bits)) < vp_limit);
-    }
     for (uint32_t i = 0; i < request->range_count; i++) {
         uint64_t first = flush_range_start(request->ranges[i]).value;
         uint64_t last = first + (flush_range_pages(request->ranges[i]) - 1) * PAGE_BYTES;
@@ -126,12 +115,12 @@ static void flush(void *context, const struct vp_set *targets,
         pages += flush_range_pages(request->ranges[i]);
     }
     require(pages == request->page_count);
-    require((request->kind == HYPERV_FLUSH_RANGES) == (request->range_count != 0));
+    require((request->kind == FLUSH_KIND_LIST) == (request->range_count != 0));
 }
 
 static const struct hyperv_ops ops = {
     .read_tsc = read_tsc,
-    .read_gpa = read_gpa,
+    .ram_page = ram_page,
     .overlay_map = overlay_map,
     .overlay_sync = overlay_sync,
     .flush = flush,
@@ -148,7 +137,7 @@ static void set_up(const struct header *header)
         .canonical_bits = (header->bits & BIT_LA57) != 0 ? 57 : 48,
     };
 
-    guest.reads = 0;
+    guest.lookups = 0;
     guest.flushes = 0;
     hyperv_partition_init(&guest.partition, &ops, &features, &facts, &guest.page, 0);
     hyperv_vp_init(&guest.vp, &guest.partition, 0, NULL);
@@ -166,9 +155,18 @@ static void check_result(const struct header *header, uint64_t result)
     require(status != 0 || reps == bits_get(header->control, 43, 32));
     require(status == 0 || guest.flushes == 0);
     require(status == 5 || status == 0 || reps == 0 ||
-            (status == 3 && guest.reads == 1)); /* the set's size is seen after the copy */
+            (status == 3 && guest.lookups == 1)); /* the set's size is seen after the copy */
     require((header->bits & BIT_NO_FLUSH) == 0 || status != 0);
     require(guest.flushes == 0 || bits_get(header->control, 31, 27) == 0);
+}
+
+/* As the control word of a flush call says. */
+static uint64_t input_bytes(uint64_t control)
+{
+    uint64_t code = control & 0xFFFF;
+    uint64_t fixed = code == 0x13 || code == 0x14 ? 32 : 24;
+
+    return fixed + 8 * (bits_get(control, 26, 17) + bits_get(control, 43, 32));
 }
 
 static void call(const struct header *header)
@@ -185,15 +183,17 @@ static void call(const struct header *header)
     gpr[GPR_RDX] = caller.is_64_bit_code ? address : header->control >> 32;
     gpr[GPR_RAX] = header->control;
     gpr[GPR_RBX] = address >> 32;
+    guest.input = (const uint8_t *)buffer;
+    guest.input_end = guest.input + input_bytes(header->control);
     if (hyperv_hypercall(&guest.vp, &caller, gpr, buffer) == HYPERV_RESULT_UD) {
         require(caller.cpl != 0 || !caller.is_protected || is_fast);
-        require(guest.reads + guest.flushes == 0);
+        require(guest.lookups + guest.flushes == 0);
     } else {
         require(caller.cpl == 0 && caller.is_protected);
         check_result(header, caller.is_64_bit_code ? gpr[GPR_RAX]
                                                    : gpr[GPR_RDX] << 32 | (uint32_t)gpr[GPR_RAX]);
     }
-    require(guest.reads <= 1 && guest.flushes <= guest.reads);
+    require(guest.lookups <= 1 && guest.flushes <= guest.lookups);
     require(hyperv_calls_total(&guest.vp, HYPERV_CALL_COUNT) == 1);
     free(buffer);
 }

@@ -55,22 +55,37 @@ static uint64_t overhead(void)
     return least;
 }
 
-uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count)
+static uint64_t print_samples(const char *name, uint32_t count)
 {
-    uint64_t empty = overhead();
     uint64_t sum = 0;
 
-    if (count > MEASURE_SAMPLES) {
-        count = MEASURE_SAMPLES;
-    }
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t ticks = ticks_of(fn, arg);
-
-        samples[i] = (uint32_t)(ticks > empty ? ticks - empty : 0);
         sum += samples[i];
     }
     sort_samples(count);
     print_line("MEASURE %s mean=%u median=%u max=%u samples=%u", name, (uint32_t)(sum / count),
                samples[count / 2], samples[count - 1], count);
     return sum;
+}
+
+uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count)
+{
+    uint64_t empty = overhead();
+
+    count = count < MEASURE_SAMPLES ? count : MEASURE_SAMPLES;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t ticks = ticks_of(fn, arg);
+
+        samples[i] = (uint32_t)(ticks > empty ? ticks - empty : 0);
+    }
+    return print_samples(name, count);
+}
+
+uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count)
+{
+    count = count < MEASURE_SAMPLES ? count : MEASURE_SAMPLES;
+    for (uint32_t i = 0; i < count; i++) {
+        samples[i] = (uint32_t)fn(arg);
+    }
+    return print_samples(name, count);
 }

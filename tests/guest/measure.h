@@ -10,4 +10,7 @@
 #define MEASURE_SAMPLES 10000u
 uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count);
 
+/* The same for a function that has measured itself, and returns its ticks. */
+uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count);
+
 #endif

@@ -120,6 +120,9 @@ struct hv_outcome hv_try(uint64_t code, uint64_t control, uint64_t input);
 /* test_hv_insn.asm */
 void hv_direct(void); /* VMCALL, RET */
 uint64_t hv_call_at(uint64_t code, uint64_t control, uint64_t input);
+/* The ticks of such a call; hv_nothing is code that returns at once, for what the measuring takes. */
+uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input);
+void hv_nothing(void);
 
 struct hv_compat_registers {
     uint64_t rax, rbx, rcx, rdx, rsi, rdi;

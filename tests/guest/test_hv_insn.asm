@@ -24,6 +24,29 @@ hv_call_at:
         add     rsp, 8
         ret
 
+; void hv_nothing(void)
+global hv_nothing:function hidden
+align 16
+hv_nothing:
+        ret
+
+; uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input): the ticks that a call takes, from
+; one RDTSC to the other, with the registers loaded between them as a kernel does.
+global hv_time_call:function hidden
+align 16
+hv_time_call:
+        mov     r10, rdx
+        sub     rsp, 8
+        rdtsc
+        mov     r9d, eax
+        mov     rcx, rsi
+        mov     rdx, r10
+        call    rdi
+        rdtsc
+        sub     eax, r9d
+        add     rsp, 8
+        ret
+
 ; void hv_compat_call(void *registers): VMCALL in a 32-bit code segment. struct hv_compat_registers:
 ; loads all 64 bits of each register, and stores them.
 global hv_compat_call:function hidden

@@ -36,8 +36,8 @@ struct hv_world {
     uint8_t seen[RAM_PAGES]; /* what the guest sees there: an overlay or SHOWS_RAM */
     uint32_t maps, unmaps, syncs;
     bool refuses_maps;
-    uint32_t reads;     /* of guest memory */
-    uint64_t last_read; /* address */
+    uint32_t lookups;     /* of pages of guest memory */
+    uint64_t last_lookup; /* address */
     uint64_t eoi, icr, tpr;
     bool refuses_apic;
     uint32_t resets;
@@ -45,8 +45,8 @@ struct hv_world {
     uint32_t flushes;
     bool named[HV_VP_SET_MAX_VPS];
     uint32_t named_count;
-    struct hyperv_flush_request request;
-    flush_range_t ranges[512];
+    struct flush_request request;
+    uint64_t ranges[512];
 };
 
 static inline uint64_t world_read_tsc(void *context)
@@ -65,17 +65,14 @@ static inline void *world_memory(struct hv_world *world, uint64_t address, size_
     return world->ram + (address - RAM_BASE);
 }
 
-static inline bool world_read_gpa(void *context, gpa_t from, void *to, size_t bytes)
+static inline const volatile void *world_ram_page(void *context, gpa_t page)
 {
     struct hv_world *world = context;
-    const void *memory = world_memory(world, from.value, bytes);
 
-    world->reads++;
-    world->last_read = from.value;
-    if (memory != NULL) {
-        memcpy(to, memory, bytes);
-    }
-    return memory != NULL;
+    assert_int_equal(page.value % PAGE_BYTES, 0);
+    world->lookups++;
+    world->last_lookup = page.value;
+    return world_memory(world, page.value, PAGE_BYTES);
 }
 
 static inline bool world_write_gpa(void *context, gpa_t to, const void *from, size_t bytes)
@@ -165,39 +162,43 @@ static inline void world_reset(void *context)
     ((struct hv_world *)context)->resets++;
 }
 
-static inline void world_flush(void *context, const struct vp_set *targets,
-                               const struct hyperv_flush_request *request)
+/* Whether a set names a VP, by the plainest reading of the TLFS. */
+static inline bool names_vp(const struct flush_targets *targets, uint32_t vp_index)
+{
+    uint32_t at = 0;
+
+    if (targets->is_all) {
+        return true;
+    }
+    for (uint32_t bank = 0; bank < vp_index / 64; bank++) {
+        at += (uint32_t)(targets->valid_banks >> bank & 1);
+    }
+    return (targets->valid_banks >> (vp_index / 64) & 1) != 0 &&
+           (targets->banks[at] >> (vp_index % 64) & 1) != 0;
+}
+
+static inline void world_flush(void *context, const struct flush_request *request)
 {
     struct hv_world *world = context;
-    uint32_t vp_limit = world->partition.facts.vp_limit;
-    struct vp_set_cursor cursor = vp_set_walk(targets, vp_limit);
-    struct vp_set_bank bank;
 
     assert_true(spin_try(&world->partition.lock));
     spin_unlock(&world->partition.lock);
     world->flushes++;
-    memset(world->named, 0, sizeof(world->named));
     world->named_count = 0;
-    while (vp_set_next(&cursor, &bank)) {
-        for (uint32_t i = 0; i < 64; i++) {
-            if ((bank.bits >> i & 1) != 0) {
-                assert_true(bank.first_vp + i < vp_limit);
-                assert_true(vp_set_has(targets, bank.first_vp + i));
-                world->named[bank.first_vp + i] = true;
-                world->named_count++;
-            }
-        }
+    for (uint32_t vp_index = 0; vp_index < world->partition.facts.vp_limit; vp_index++) {
+        world->named[vp_index] = names_vp(&request->targets, vp_index);
+        world->named_count += world->named[vp_index];
     }
     world->request = *request;
-    if (request->kind == HYPERV_FLUSH_RANGES) {
+    if (request->kind == FLUSH_KIND_LIST) {
         assert_in_range(request->range_count, 1, 509);
-        memcpy(world->ranges, request->ranges, request->range_count * sizeof(flush_range_t));
+        memcpy(world->ranges, request->ranges, request->range_count * sizeof(uint64_t));
     }
 }
 
 static const struct hyperv_ops world_ops = {
     .read_tsc = world_read_tsc,
-    .read_gpa = world_read_gpa,
+    .ram_page = world_ram_page,
     .write_gpa = world_write_gpa,
     .overlay_map = world_overlay_map,
     .overlay_unmap = world_overlay_unmap,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: core/flush.c core/flush_wait.c tests/sim/flush_world.c */
+/* UNITS: core/flush.c core/flush_carry.c core/flush_wait.c tests/sim/flush_world.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,15 @@
 #include "tests/sim/flush_world.h"
 
 /* The flush engine's target: what is invalidated for what was posted. */
+
+/* vCPU 1 sends to vCPU 0. */
+static int set_up_other(void **state)
+{
+    int result = set_up(state);
+
+    world.caller = 1;
+    return result;
+}
 
 static void serve(void)
 {
@@ -199,10 +208,10 @@ static void test_lp_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_merging, set_up),
-        cmocka_unit_test_setup(test_lists, set_up),
-        cmocka_unit_test_setup(test_overflow, set_up),
-        cmocka_unit_test_setup(test_fallback, set_up),
+        cmocka_unit_test_setup(test_merging, set_up_other),
+        cmocka_unit_test_setup(test_lists, set_up_other),
+        cmocka_unit_test_setup(test_overflow, set_up_other),
+        cmocka_unit_test_setup(test_fallback, set_up_other),
         cmocka_unit_test_setup(test_served_while_published, set_up),
         cmocka_unit_test_setup(test_lp_change, set_up),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: core/flush.c core/flush_wait.c */
+/* UNITS: core/flush.c core/flush_carry.c core/flush_wait.c */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: core/flush.c core/flush_wait.c tests/sim/flush_world.c */
+/* UNITS: core/flush.c core/flush_carry.c core/flush_wait.c tests/sim/flush_world.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,10 +43,37 @@ static void test_all_targets(void **state)
     flush_send(&world.self, &world.vcpus[0], &request);
     for (uint32_t i = 0; i < VPS; i++) {
         targets += world.vp_table[i] != NULL;
-        assert_int_equal(word_of(i), world.vp_table[i] != NULL ? FLUSH_WORD_NON_GLOBAL : 0);
+        /* The caller's own part is carried out at once. */
+        assert_int_equal(word_of(i),
+                         world.vp_table[i] != NULL && i != 0 ? FLUSH_WORD_NON_GLOBAL : 0);
     }
+    assert_int_equal(world.call_count, 1);
+    expect_call(0, FLUSH_INVVPID_RETAINING_GLOBALS, 0);
     assert_int_equal(counted(FLUSH_COUNTER_TARGETS), targets);
     assert_int_equal(counted(FLUSH_COUNTER_SELF), 1);
+}
+
+/* What others have posted to the caller stays for its next entry, and does not widen its own request. */
+static void test_caller_alone(void **state)
+{
+    uint64_t ranges[] = {PAGE(7), PAGE(9) | 1};
+
+    (void)state;
+    atomic_store(&world.vcpus[0].pending.word, FLUSH_WORD_NON_GLOBAL);
+    send_to_bank(FLUSH_KIND_LIST, 1, ranges, 2);
+    assert_int_equal(word_of(0), FLUSH_WORD_NON_GLOBAL);
+    assert_int_equal(world.call_count, 3);
+    expect_call(0, FLUSH_INVVPID_ADDRESS, PAGE(7));
+    expect_call(1, FLUSH_INVVPID_ADDRESS, PAGE(9));
+    expect_call(2, FLUSH_INVVPID_ADDRESS, PAGE(10));
+    send_to_bank(FLUSH_KIND_ALL, 1, NULL, 0);
+    assert_int_equal(world.call_count, 4);
+    expect_call(3, FLUSH_INVVPID_SINGLE, 0);
+    assert_int_equal(counted(FLUSH_COUNTER_SELF), 2);
+    assert_int_equal(counted(FLUSH_COUNTER_WAITS), 0);
+    /* Not named: nothing is dropped. */
+    send_to_bank(FLUSH_KIND_ALL, 2, NULL, 0);
+    assert_int_equal(world.call_count, 4);
 }
 
 static void test_nobody(void **state)
@@ -169,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_targets, set_up),
         cmocka_unit_test_setup(test_all_targets, set_up),
+        cmocka_unit_test_setup(test_caller_alone, set_up),
         cmocka_unit_test_setup(test_nobody, set_up),
         cmocka_unit_test_setup(test_where, set_up),
         cmocka_unit_test_setup(test_gva_section, set_up),

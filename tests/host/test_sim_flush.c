@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: core/flush.c core/flush_wait.c tests/sim/sim_lp.c tests/sim/sim_guest.c */
+/* UNITS: core/flush.c core/flush_carry.c core/flush_wait.c tests/sim/sim_lp.c tests/sim/sim_guest.c */
 /* THREADS */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -96,7 +96,9 @@ int set_up(void **state)
 
 uint64_t counted(enum flush_counter counter)
 {
-    return world.vcpus[0].counters[counter];
+    uint64_t count = world.vcpus[0].counters[counter];
+
+    return world.caller == 0 ? count : count + world.vcpus[world.caller].counters[counter];
 }
 
 uint64_t word_of(uint32_t vp_index)
@@ -111,7 +113,7 @@ void send_to_bank(enum flush_kind kind, uint64_t bank, const uint64_t *ranges, u
                                     .ranges = ranges,
                                     .range_count = range_count};
 
-    flush_send(&world.self, &world.vcpus[0], &request);
+    flush_send(&world.self, &world.vcpus[world.caller], &request);
 }
 
 void expect_call(uint32_t index, enum flush_invvpid type, uint64_t address)

@@ -36,6 +36,7 @@ struct flush_world {
     uint64_t scratch[LPS * 3];
     struct call calls[CALLS];
     uint32_t call_count;
+    uint32_t caller; /* the vCPU that send_to_bank sends from; 0 */
     uint32_t kicks[LPS];
     uint32_t reports;
     struct flush_late late;
@@ -57,7 +58,7 @@ uint64_t counted(enum flush_counter counter);
 /* The pending word of a VP. */
 uint64_t word_of(uint32_t vp_index);
 
-/* vCPU 0 sends to VPs of bank 0. */
+/* The caller sends to VPs of bank 0. */
 void send_to_bank(enum flush_kind kind, uint64_t bank, const uint64_t *ranges,
                   uint32_t range_count);
 

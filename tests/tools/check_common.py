@@ -21,6 +21,8 @@ def files(folders=(".",), suffixes=None):
         for parent, names, leaves in os.walk(folder):
             names[:] = sorted(n for n in names if n not in SKIPPED_FOLDERS)
             for leaf in leaves:
+                if leaf == ".git":
+                    continue  # of a linked work tree: a file
                 path = os.path.normpath(os.path.join(parent, leaf))
                 if suffixes is None or path.endswith(tuple(suffixes)):
                     found.append(path)

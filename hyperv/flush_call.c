@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hyperv/private.h"
+
+/*
+ * The four flush calls (TLFS "Virtual MMU", "HvCallFlushVirtualAddressSpace" and its sisters). The input
+ * has been copied; nothing here reads the guest's memory.
+ */
+
+#define KNOWN_FLAGS                                                  \
+    (HV_FLUSH_ALL_PROCESSORS | HV_FLUSH_ALL_VIRTUAL_ADDRESS_SPACES | \
+     HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY)
+
+#define WORD_BYTES sizeof(uint64_t)
+
+#define HEADER_WORDS    (sizeof(struct hv_input_flush_virtual_address) / WORD_BYTES)
+#define HEADER_WORDS_EX (sizeof(struct hv_input_flush_virtual_address_ex) / WORD_BYTES)
+
+#define PAGE_NUMBER_BITS 52u
+
+/*
+ * Leaves of an element the pages that are canonical. There is one piece at most, since the hole is far
+ * larger than an element. False: nothing is left. Page numbers do not wrap: what runs past the last
+ * one is cut off.
+ */
+static bool clip(uint64_t element, uint32_t canonical_bits, uint64_t *range)
+{
+    uint64_t hole_begin = BIT64(canonical_bits - 1 - PAGE_SHIFT);
+    uint64_t hole_end = BIT64(PAGE_NUMBER_BITS) - hole_begin;
+    uint64_t first = element >> PAGE_SHIFT;
+    uint64_t last = first + (element & FLUSH_RANGE_MORE_PAGES);
+    uint64_t limit = first < hole_begin ? hole_begin - 1 : BIT64(PAGE_NUMBER_BITS) - 1;
+
+    if (first >= hole_begin && first < hole_end) {
+        first = hole_end;
+    }
+    if (last > limit) {
+        last = limit;
+    }
+    if (first > last) {
+        return false;
+    }
+    *range = first << PAGE_SHIFT | (last - first);
+    return true;
+}
+
+/* Turns the list from rep_start on into ranges. They take the place of the elements: never more of
+ * them than have been read. */
+static void decode_list(const struct hyperv_input *input, size_t list_at,
+                        struct flush_request *request)
+{
+    uint32_t canonical_bits = input->vp->partition->facts.canonical_bits;
+    uint64_t *list = input->words + list_at;
+    uint64_t range;
+
+    for (uint32_t i = input->rep_start; i < input->rep_count; i++) {
+        if (clip(list[i], canonical_bits, &range)) {
+            request->page_count += flush_range_pages(range);
+            list[request->range_count++] = range;
+        }
+    }
+    request->ranges = list;
+}
+
+/* What is to be dropped. The extended range format is among the unknown flags: it is not offered. */
+static inline hv_status_t decode_kind(const struct hyperv_input *input, uint64_t flags,
+                                      size_t list_at, struct flush_request *request)
+{
+    if (__builtin_expect((flags & ~KNOWN_FLAGS) != 0, 0)) {
+        return HV_STATUS_INVALID_PARAMETER;
+    }
+    request->range_count = 0;
+    request->page_count = 0;
+    if (input->rep_count != 0) {
+        /* NON_GLOBAL means nothing here: a range is flushed with its global pages. */
+        request->kind = FLUSH_KIND_LIST;
+        decode_list(input, list_at, request);
+    } else {
+        request->kind = (flags & HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY) != 0 ? FLUSH_KIND_NON_GLOBAL
+                                                                         : FLUSH_KIND_ALL;
+    }
+    return HV_STATUS_SUCCESS;
+}
+
+/* Hands the request on, unless there is nothing to do. */
+static inline void flush(struct hyperv_vp *vp, const struct flush_request *request)
+{
+    vp->gvas_flushed += request->page_count;
+    if ((request->kind == FLUSH_KIND_LIST && request->range_count == 0) ||
+        (!request->targets.is_all && request->targets.valid_banks == 0)) {
+        return;
+    }
+    vp->partition->ops->flush(vp->context, request);
+}
+
+hv_status_t flush_handle(const struct hyperv_input *input)
+{
+    const struct hv_input_flush_virtual_address *header =
+        (const struct hv_input_flush_virtual_address *)input->words;
+    struct flush_request request;
+    hv_status_t status;
+
+    request.address_space = header->address_space;
+    /* An empty mask means all: old guests were seen to rely on it, and more is always legal. */
+    request.targets.is_all =
+        (header->flags & HV_FLUSH_ALL_PROCESSORS) != 0 || header->processor_mask == 0;
+    request.targets.valid_banks = BIT64(0);
+    request.targets.banks = &header->processor_mask;
+    status = decode_kind(input, header->flags, HEADER_WORDS, &request);
+    if (status == HV_STATUS_SUCCESS) {
+        flush(input->vp, &request);
+    }
+    return status;
+}
+
+/* By hand: the compiler's own would call its library. */
+static uint32_t count_ones(uint64_t word)
+{
+    word -= (word >> 1) & 0x5555555555555555ull;
+    word = (word & 0x3333333333333333ull) + ((word >> 2) & 0x3333333333333333ull);
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full;
+    return (uint32_t)((word * 0x0101010101010101ull) >> 56);
+}
+
+hv_status_t flush_handle_ex(const struct hyperv_input *input)
+{
+    const struct hv_input_flush_virtual_address_ex *header =
+        (const struct hv_input_flush_virtual_address_ex *)input->words;
+    bool is_sparse = header->format == HV_GENERIC_SET_SPARSE_4K;
+    struct flush_request request;
+    hv_status_t status;
+
+    if (is_sparse && input->var_words != count_ones(header->valid_bank_mask)) {
+        return HV_STATUS_INVALID_HYPERCALL_INPUT;
+    }
+    if (!is_sparse && header->format != HV_GENERIC_SET_ALL) {
+        return HV_STATUS_INVALID_PARAMETER;
+    }
+    request.address_space = header->address_space;
+    request.targets.is_all = !is_sparse || (header->flags & HV_FLUSH_ALL_PROCESSORS) != 0;
+    request.targets.valid_banks = header->valid_bank_mask;
+    request.targets.banks = input->words + HEADER_WORDS_EX;
+    /* The set's size counts even where its contents do not. */
+    status = decode_kind(input, header->flags, HEADER_WORDS_EX + input->var_words, &request);
+    if (status == HV_STATUS_SUCCESS) {
+        flush(input->vp, &request);
+    }
+    return status;
+}
