@@ -76,7 +76,7 @@ static bool fill_vmcs(struct entry_request *request)
     };
     uint32_t encoding;
 
-    vmcs_set_bring_up(true);
+    vmcs_begin_bring_up();
     vmcs_setup_controls(partition, request->lp->vcpu);
     vmcs_setup_host(request->lp, &environment);
     guest_state_capture(partition, request->lp->vcpu);

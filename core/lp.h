@@ -2,6 +2,7 @@
 #ifndef CORE_LP_H
 #define CORE_LP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,7 +60,7 @@ struct lp {
     /* VMXON done. The boot processor reads it too, but only once MP services have said that this LP
      * has finished (boot/virtualise.c), which orders the two. */
     bool is_in_vmx;
-    bool is_parked;         /* stopped for good */
+    _Atomic bool is_parked; /* stopped for good; written by this LP, see core/panic.c */
     int64_t tsc_correction; /* what guest writes have added to this LP's TSC */
 
     uint64_t firmware_cr0, firmware_cr4; /* before VMX, for going back */

@@ -41,28 +41,22 @@ struct machine {
     uint64_t leave_entry; /* leave_to_firmware in the firmware's copy (vmx/leave.c) */
 
     struct log_state log;            /* locked by itself */
-    _Atomic uint32_t online;         /* LPs that run a guest; each counts itself */
     _Atomic bool is_started;         /* every LP runs a guest: INIT signals are software only */
     _Atomic uint32_t stop_requested; /* panic or a stopped guest: every LP parks for good */
-    _Atomic uint32_t stopped;        /* LPs that have parked */
 };
 
 /* Whether a guest runs on the LP, as any LP may ask. */
 static inline bool lp_is_virtualised(const struct lp *lp)
 {
-    /* Relaxed: pairs with the store below; whom a count of `online` includes is seen here, since
-     * that is released after it and acquired by panic_stop_others. */
-    return atomic_load_explicit(&lp->shared.is_virtualised, memory_order_relaxed);
+    /* Acquire pairs with the release below. */
+    return atomic_load_explicit(&lp->shared.is_virtualised, memory_order_acquire);
 }
 
 /* This LP says that it runs a guest, right before its first VM entry, or that it no longer does. */
 static inline void lp_set_virtualised(struct lp *lp, bool is_virtualised)
 {
-    uint32_t change = is_virtualised ? 1 : UINT32_MAX; /* modulo 2^32: one less */
-
-    atomic_store_explicit(&lp->shared.is_virtualised, is_virtualised, memory_order_relaxed);
-    /* Release pairs with the acquire in panic_stop_others. */
-    atomic_fetch_add_explicit(&lp->machine->online, change, memory_order_release);
+    /* Release pairs with the acquire above: who sees it sees the LP set up. */
+    atomic_store_explicit(&lp->shared.is_virtualised, is_virtualised, memory_order_release);
 }
 
 #endif

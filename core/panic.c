@@ -16,42 +16,54 @@
 
 NORETURN void panic_park(void)
 {
-    struct lp *lp = this_lp();
-
-    /* Once only: an NMI that comes while this LP is parked leads here again. */
-    if (!lp->is_parked) {
-        lp->is_parked = true;
-        /* Release: what this LP wrote is visible to the one that waits in panic_stop_others. */
-        atomic_fetch_add_explicit(&lp->machine->stopped, 1, memory_order_release);
-    }
+    /* A flag, not a count: an NMI that comes before or after the store leads here again, and neither
+     * forgets this LP nor counts it twice. Release: what this LP wrote is visible to the one that
+     * waits in panic_stop_others. */
+    atomic_store_explicit(&this_lp()->is_parked, true, memory_order_release);
     for (;;) {
         cpu_disable_interrupts();
         cpu_halt();
     }
 }
 
-void panic_stop_others(void)
+/* How many other LPs run a guest and have not parked. */
+static uint32_t running_others(const struct lp *self)
+{
+    const struct machine *machine = self->machine;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < machine->lp_count; i++) {
+        const struct lp *lp = machine->lps[i];
+
+        /* Acquire pairs with the release in panic_park. */
+        if (lp != self && lp_is_virtualised(lp) &&
+            !atomic_load_explicit(&lp->is_parked, memory_order_acquire)) {
+            count++;
+        }
+    }
+    return count;
+}
+
+bool panic_stop_others(void)
 {
     const struct lp *self = this_lp();
-    struct machine *machine = self->machine;
-    /* Acquire pairs with the release in lp_set_virtualised. */
-    uint32_t others = atomic_load_explicit(&machine->online, memory_order_acquire);
+    const struct machine *machine = self->machine;
+    uint32_t left;
 
-    others = others > 0 ? others - 1 : 0;
     for (uint32_t i = 0; i < machine->lp_count; i++) {
         if (machine->lps[i] != self && lp_is_virtualised(machine->lps[i])) {
             root_ops.stop_lp(machine->lps[i]);
         }
     }
-    for (uint32_t poll = 0; poll < PANIC_STOP_POLLS; poll++) {
-        /* Acquire pairs with the release in panic_park. */
-        if (atomic_load_explicit(&machine->stopped, memory_order_acquire) >= others) {
-            return;
-        }
+    left = running_others(self);
+    for (uint32_t poll = 0; poll < PANIC_STOP_POLLS && left > 0; poll++) {
         cpu_pause();
+        left = running_others(self);
     }
-    log_line(LOG_ERROR, "panic", "only %u of %u other LPs have stopped",
-             atomic_load_explicit(&machine->stopped, memory_order_relaxed), others);
+    if (left > 0) {
+        log_line(LOG_ERROR, "panic", "%u other LPs have not stopped", left);
+    }
+    return left == 0;
 }
 
 /* The LP whose report is being written. Relaxed: equal to an LP only if that one has written it. */
@@ -68,7 +80,7 @@ static void become_reporter(struct machine *machine)
     }
     if (atomic_load_explicit(&reporter, memory_order_relaxed) == this_lp()) {
         log_line(LOG_ERROR, "panic", "another panic while the first was being reported");
-        panic_stop_others();
+        (void)panic_stop_others();
         log_drain();
     }
     panic_park();
@@ -130,8 +142,9 @@ NORETURN static void finish(struct machine *machine, uint64_t rbp)
     print_stack(machine, rbp);
     root_ops.describe(lp);
     print_lps(machine);
-    panic_stop_others();
-    log_line(LOG_ERROR, "panic", "all LPs are stopped");
+    if (panic_stop_others()) {
+        log_line(LOG_ERROR, "panic", "all LPs are stopped");
+    }
     log_drain();
     panic_park();
 }

@@ -19,13 +19,13 @@ NORETURN void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 /* As panic, for an exception: with the registers of the frame. */
 NORETURN void panic_exception(const struct idt_frame *frame);
 
-/* Parks this LP for good: counts it as stopped and halts with interrupts off. Root mode, also from the
+/* Parks this LP for good: notes it as parked and halts with interrupts off. Root mode, also from the
  * NMI handler. */
 NORETURN void panic_park(void);
 
 /* Asks every other LP that runs a guest to park (an NMI each), and waits, bounded, until they have; says
- * how many did not. machine->stop_requested is set and the log is seized. Root mode. */
-void panic_stop_others(void);
+ * how many did not; true: all have. machine->stop_requested is set and the log is seized. Root mode. */
+bool panic_stop_others(void);
 
 /* Checks what must hold; on in every build. */
 #define ASSERT(condition)                                                         \

@@ -40,7 +40,7 @@ NORETURN static void stop_guest(struct lp *lp, struct vcpu *vcpu, const char *wh
     log_seize();
     report_exit(lp, vcpu, why);
     report_counters(vcpu->partition);
-    panic_stop_others();
+    (void)panic_stop_others();
     log_line(LOG_ERROR, "run", "the guest is stopped: %s", why);
     log_drain();
     panic_park();

@@ -9,9 +9,9 @@ static bool is_bringing_up;
 static bool has_failure;
 static uint32_t failed_encoding;
 
-void vmcs_set_bring_up(bool is_bring_up)
+void vmcs_begin_bring_up(void)
 {
-    is_bringing_up = is_bring_up;
+    is_bringing_up = true;
     has_failure = false;
 }
 

@@ -21,8 +21,9 @@ NORETURN void vmcs_read_refused(uint32_t encoding);
 void vmcs_write_refused(uint32_t encoding, uint64_t value);
 
 /* Tells that what follows runs before the LP's first VM entry: failures are noted, not fatal. Boot
- * context; LPs are set up one after another. */
-void vmcs_set_bring_up(bool is_bring_up);
+ * context; LPs are set up one after another. Root mode has a copy of the image in which this was never
+ * called (boot/resident.c). */
+void vmcs_begin_bring_up(void);
 
 /* Whether an access failed since the last call, and which field it was (by encoding). Boot context. */
 bool vmcs_take_failure(uint32_t *encoding);
