@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/guest/hostile.h"
 
+#include <stdatomic.h>
+
+#include "core/stats.h"
 #include "core/string.h"
 #include "tests/guest/runtime/cpu.h"
 #include "tests/guest/runtime/fault.h"
 #include "tests/guest/runtime/insn.h"
+#include "tests/guest/runtime/print.h"
 #include "tests/guest/runtime/sluice.h"
 #include "tests/guest/runtime/smp.h"
 #include "tests/guest/runtime/test.h"
@@ -30,6 +34,7 @@ static uint64_t operations = DEFAULT_OPS;
 static hostile_operation *current;
 static uint64_t rounds;
 static uint64_t storms;
+static _Atomic uint64_t operations_done;
 static struct saved_state saved[GUEST_MAX_CPUS];
 static _Alignas(CODE_BYTES) uint8_t code[GUEST_MAX_CPUS][CODE_BYTES];
 
@@ -155,7 +160,26 @@ static void storm_here(void *arg)
     }
     for (uint64_t i = 0; i < rounds; i++) {
         current(&random);
+        /* Relaxed: read when this processor has said that it is done (smp_wait). */
+        atomic_fetch_add_explicit(&operations_done, 1, memory_order_relaxed);
     }
+}
+
+/* Exits of all kinds on all processors so far; 0 without Sluice. */
+static uint64_t exits_so_far(void)
+{
+    uint64_t sum = 0;
+    uint64_t value;
+
+    if (!sluice_is_present()) {
+        return 0;
+    }
+    for (uint32_t number = STAT_COUNT; number < sluice_counter_count(); number++) {
+        if (sluice_counter(SUM_OF_ALL_VPS, number, &value)) {
+            sum += value;
+        }
+    }
+    return sum;
 }
 
 static bool wait_long(struct cpu *cpu)
@@ -170,9 +194,13 @@ static bool wait_long(struct cpu *cpu)
 
 void hostile_storm(hostile_operation *operation, unsigned int divisor)
 {
+    uint64_t exits_before = exits_so_far();
+    uint64_t done;
+
     current = operation;
     rounds = operations / divisor + 1;
     storms++;
+    atomic_store_explicit(&operations_done, 0, memory_order_relaxed);
     for (uint32_t i = 1; i < smp_cpu_count(); i++) {
         smp_run(&cpus[i], storm_here, NULL);
     }
@@ -180,6 +208,10 @@ void hostile_storm(hostile_operation *operation, unsigned int divisor)
     for (uint32_t i = 1; i < smp_cpu_count(); i++) {
         CHECK(wait_long(&cpus[i]), "cpu %u does not come back", i);
     }
+    done = atomic_load_explicit(&operations_done, memory_order_relaxed);
+    CHECK(done == rounds * smp_cpu_count(), "%lu operations were done", done);
+    print_line("MEASURE hostile_storm number=%lu seed=%lu operations=%lu exits=%lu", storms, seed,
+               done, exits_so_far() - exits_before);
     hostile_check_alive();
 }
 

@@ -13,7 +13,6 @@
 
 #define CALLS_DEFAULT      100000u
 #define EXIT_REASON_VMCALL 18u
-#define SUM_OF_ALL_VPS     0xFFFFFFFFu /* sluice_counter's VP index + 1 is 0 */
 
 /* Each processor owns one page of the window. It writes a number to the page that is not mapped, maps it
  * instead of the other, flushes, and only then announces the number: from then on nobody may read less. */

@@ -15,7 +15,9 @@
 /* True under Sluice, on the processor that calls. */
 bool sluice_is_present(void);
 
-/* One counter of one VP. Returns false if the VP or the number does not exist. */
+#define SUM_OF_ALL_VPS 0xFFFFFFFFu /* as VP index: the leaf takes the index + 1, and 0 is the sum */
+
+/* One counter of one VP, or of all. Returns false if the VP or the number does not exist. */
 bool sluice_counter(uint32_t vp_index, uint32_t number, uint64_t *value);
 
 /* How many counters there are. */
