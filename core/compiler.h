@@ -4,6 +4,9 @@
 
 /* Attributes and static checks that all folders use. No code. */
 
+/* For code that a caller with constant arguments shall specialise. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define NORETURN   __attribute__((noreturn))
 #define PRINTF_LIKE(format_index, first_arg) \

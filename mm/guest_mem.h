@@ -38,20 +38,4 @@ MUST_CHECK bool guest_memory_add(struct guest_memory *memory, gpa_t base, uint64
  * not RAM, or is hidden. The guest may change what is there at any time: read it once. Any LP. */
 void *guest_memory_at(const struct guest_memory *memory, gpa_t address, size_t bytes);
 
-/* Paging as the guest has set it up (SDM volume 3, "Paging Modes and Control Bits"). */
-struct guest_paging {
-    uint64_t cr0, cr3, cr4, efer;
-};
-
-/* Translates a linear address by the guest's own paging structures, without rights and without
- * setting accessed or dirty flags. False: not mapped, or a structure lies outside RAM. Between
- * gva_begin and gva_end (core/gva_section.h) when it is used to touch memory. */
-MUST_CHECK bool guest_walk(const struct guest_memory *memory, const struct guest_paging *paging,
-                           gva_t address, gpa_t *out);
-
-/* Copies up to bytes from a linear address, each byte read once; stops at what cannot be read.
- * Returns how many were copied. Between gva_begin and gva_end. */
-size_t guest_read_linear(const struct guest_memory *memory, const struct guest_paging *paging,
-                         gva_t address, void *to, size_t bytes);
-
 #endif

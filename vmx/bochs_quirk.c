@@ -4,6 +4,7 @@
 #include "core/cr_bits.h"
 #include "core/gva_section.h"
 #include "core/machine.h"
+#include "mm/guest_walk.h"
 #include "vmx/guest_state.h"
 #include "vmx/partition.h"
 #include "vmx/vmcs.h"

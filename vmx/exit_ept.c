@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/msr.h"
+#include "mm/guest_walk.h"
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"

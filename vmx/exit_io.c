@@ -3,7 +3,7 @@
 #include "core/cr_bits.h"
 #include "core/gva_section.h"
 #include "core/msr.h"
-#include "mm/guest_access.h"
+#include "mm/guest_walk.h"
 #include "vmx/exit_decode.h"
 #include "vmx/exits.h"
 #include "vmx/guest_state.h"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mm/guest_walk.h"
 #include "vmx/partition.h"
 
 /*

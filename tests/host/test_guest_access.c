@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: mm/guest_access.c mm/guest_mem.c */
+/* UNITS: mm/guest_walk.c mm/guest_mem.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "core/compiler.h"
 #include "core/cr_bits.h"
 #include "core/msr.h"
-#include "mm/guest_access.h"
+#include "mm/guest_walk.h"
 
 #define RAM_BASE  0x100000ull
 #define RAM_PAGES 16u

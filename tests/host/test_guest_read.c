@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: mm/guest_mem.c */
+/* UNITS: mm/guest_walk.c mm/guest_mem.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "core/cr_bits.h"
 #include "core/msr.h"
-#include "mm/guest_mem.h"
+#include "mm/guest_walk.h"
 
 /* guest_read_linear over 32-bit paging: page 1 is the directory, page 2 the table of the first 4 MB
  * and page 3 that of the last 4 MB; the data pages are not in the order of the linear addresses. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: mm/guest_mem.c */
+/* UNITS: mm/guest_walk.c mm/guest_mem.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "core/cr_bits.h"
 #include "core/msr.h"
-#include "mm/guest_mem.h"
+#include "mm/guest_walk.h"
 
 /* RAM of the guest, in a buffer; OUTSIDE is no RAM. Tables are pages 1 to 5, data comes after. */
 #define RAM_BASE  0x100000ull
