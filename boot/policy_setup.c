@@ -4,6 +4,7 @@
 #include "core/cpu.h"
 #include "vmx/hv_ops.h"
 #include "vmx/msr_bitmap.h"
+#include "vmx/own_counters.h"
 #include "vmx/platform.h"
 
 /* What the guest is shown and which accesses exit: CPUID and MSR policies, bitmaps, our own CPUID
@@ -14,16 +15,6 @@ static void read_cpuid(void *context, uint32_t leaf, uint32_t subleaf, struct cp
     (void)context;
     cpu_cpuid(leaf, subleaf, &out->eax, &out->ebx, &out->ecx, &out->edx);
 }
-
-/* The counters that a guest reads, one group after another: the named ones, exits by reason, the flush
- * engine's, and hypercalls by call and outcome. */
-enum own_counter {
-    OWN_COUNTER_STATS = 0,
-    OWN_COUNTER_EXITS = OWN_COUNTER_STATS + STAT_COUNT,
-    OWN_COUNTER_FLUSHES = OWN_COUNTER_EXITS + STATS_EXIT_REASONS,
-    OWN_COUNTER_CALLS = OWN_COUNTER_FLUSHES + FLUSH_COUNTER_COUNT,
-    OWN_COUNTER_COUNT = OWN_COUNTER_CALLS + (int)HYPERV_CALL_COUNT * (int)HYPERV_OUTCOME_COUNT
-};
 
 static uint64_t read_counter(void *context, uint32_t counter, uint32_t vp_index)
 {

@@ -45,13 +45,15 @@ $(RIG_BUILD)/launcher.efi: $(RIG_LAUNCHER_OBJECTS)
 # The userland: busybox from the host and programs of ours, all static.
 RIG_USER_PROGRAMS := init pincheck hvinfo toport stress
 RIG_USER_BINARIES := $(RIG_USER_PROGRAMS:%=$(RIG_BUILD)/userland/%)
-RIG_USER_CFLAGS := -std=gnu11 -O2 $(RIG_WARNINGS) -static -s -pthread
+RIG_USER_CFLAGS := -std=gnu11 -O2 $(RIG_WARNINGS) -static -s -pthread -I. -DSLUICE_HOST
 RIG_BUSYBOX ?= /usr/bin/busybox
 
 $(RIG_BUILD)/userland/%: tests/userland/%.c tests/rig.mk | $(RIG_BUILD)/userland
 	$(RIG_CC) $(RIG_USER_CFLAGS) -o $@ $(filter %.c,$^)
 
-$(RIG_BUILD)/userland/stress: $(wildcard tests/userland/stress_*)
+# The numbers of Sluice's counters come from its headers.
+$(RIG_BUILD)/userland/stress: $(wildcard tests/userland/stress_*) vmx/own_counters.h \
+	$(wildcard core/*.h core/*.def hyperv/*.h hyperv/*.def)
 
 $(RIG_BUILD)/initrd.img: $(RIG_USER_BINARIES) tests/userland/rc tests/tools/mkinitrd
 	tests/tools/mkinitrd $@ bin/busybox=$(RIG_BUSYBOX) etc/rc=tests/userland/rc \
@@ -65,8 +67,8 @@ CPU ?=
 MEM ?= 512
 KERNEL ?=
 TIMEOUT ?= 0
-# The Microsoft interface with flush calls. A version without the interface refuses hv=on.
-HV ?= $(if $(shell grep -l 'no Microsoft hypervisor interface yet' boot/config_keys.c),off,on)
+# The Microsoft interface with flush calls.
+HV ?= on
 # Rounds of the stress; each makes about 1.7 remote flushes.
 STRESS ?= 6500
 

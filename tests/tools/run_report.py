@@ -152,6 +152,13 @@ class Outcome:
             least = min(FLUSH_CALLS_WANTED, self.wanted.stress * 3 // 2)
             if calls < least:
                 self.failures.append(f'{calls} flush calls were served, expected {least}')
+            self.judge_stress_calls(calls)
+
+    def judge_stress_calls(self, served):
+        """Compare what the stress read of Sluice's counters with the table at power-off."""
+        seen = self.stress('calls')
+        if seen is not None and not 0 < int(seen) <= served:
+            self.failures.append(f'the stress saw {seen} flush calls served, the table has {served}')
 
     def describe_end(self):
         """Say in words how the machine ended when it did not switch itself off."""
@@ -265,7 +272,7 @@ def summary(boot, outcome, ticks, failures):
         print_sluice(outcome)
     if outcome.stress('stale'):
         print(f'stress         {outcome.stress("faults")} faults, {outcome.stress("stale")} stale '
-              f'accesses, {outcome.stress("calls")} hypercalls')
+              f'accesses, {outcome.stress("calls")} flush calls served')
     print(f'ended by       {result.reason}, {result.wall_seconds:.1f} s' +
           (f', {result.retries} retry (firmware hung)' if result.retries else ''))
     for failure in failures:

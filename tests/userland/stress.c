@@ -5,7 +5,6 @@
  * threads take turns as the changer. First, changes are published too early, which must be noticed.
  */
 #define _GNU_SOURCE
-#include <cpuid.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,14 +15,11 @@
 #include <x86intrin.h>
 
 #include "stress_access.h"
+#include "stress_calls.h"
 #include "stress_pages.h"
 
-#define ROUNDS_A_TURN    50u
-#define FAILURES_SHOWN   5u
-#define OWN_LEAF         0x40000100U
-#define OWN_COUNTER_LEAF 0x40000102U
-/* Counters of Sluice below 128 are VM exits by reason; this is VMCALL. */
-#define COUNTER_VMCALL 18U
+#define ROUNDS_A_TURN  50u
+#define FAILURES_SHOWN 5u
 
 struct user {
     pthread_t thread;
@@ -297,22 +293,6 @@ static uint64_t faults_seen(void)
     return sum;
 }
 
-/* Hypercalls of all processors so far, by Sluice's own CPUID block; 0 without Sluice. */
-static uint64_t hypercalls(void)
-{
-    uint32_t a;
-    uint32_t b;
-    uint32_t c;
-    uint32_t d;
-
-    __cpuid(OWN_LEAF, a, b, c, d);
-    if (a < OWN_COUNTER_LEAF || memcmp(&b, "Slui", sizeof(b)) != 0) {
-        return 0;
-    }
-    __cpuid_count(OWN_COUNTER_LEAF, COUNTER_VMCALL, a, b, c, d);
-    return (uint64_t)b << 32 | a;
-}
-
 static double seconds_now(void)
 {
     struct timespec now;
@@ -374,13 +354,13 @@ int main(int count, char **arguments)
     }
     try_detection();
     begin = seconds_now();
-    calls = hypercalls();
+    calls = flush_calls_served();
     faults = faults_seen();
     is_good = run_users(rounds) && rounds_done == rounds;
     printf("STRESS rounds=%llu faults=%llu stale=%llu wrong-faults=%llu calls=%llu seconds=%.2f\n",
            (unsigned long long)rounds_done, (unsigned long long)(faults_seen() - faults),
            (unsigned long long)atomic_load(&stale), (unsigned long long)atomic_load(&wrong_faults),
-           (unsigned long long)(hypercalls() - calls), seconds_now() - begin);
+           (unsigned long long)(flush_calls_served() - calls), seconds_now() - begin);
     is_good = is_good && atomic_load(&stale) == 0 && atomic_load(&wrong_faults) == 0 &&
               atomic_load(&failed_calls) == 0;
     printf("RESULT stress %s\n", is_good ? "PASS" : "FAIL stale or wrong accesses, or no threads");
