@@ -18,7 +18,7 @@ struct choice {
     const char *key;
     const char *rule; /* names the words */
     unsigned int count;
-    struct word words[9];
+    struct word words[10];
 };
 
 void config_defaults(struct boot_config *out)
@@ -265,7 +265,7 @@ static bool set_inject(struct config_parser *parser, struct piece value)
 {
     static const struct choice choice = {"inject",
                                          "the name of a fault (core/boot_config.h)",
-                                         9,
+                                         10,
                                          {{"lp1-caps", CONFIG_INJECT_LP1_CAPS},
                                           {"lp1-vmxon", CONFIG_INJECT_LP1_VMXON},
                                           {"lp1-entry", CONFIG_INJECT_LP1_ENTRY},
@@ -274,7 +274,8 @@ static bool set_inject(struct config_parser *parser, struct piece value)
                                           {"vmlaunch", CONFIG_INJECT_VMLAUNCH},
                                           {"vmresume", CONFIG_INJECT_VMRESUME},
                                           {"entry-state", CONFIG_INJECT_ENTRY_STATE},
-                                          {"panic", CONFIG_INJECT_PANIC}}};
+                                          {"panic", CONFIG_INJECT_PANIC},
+                                          {"skip-flush-target", CONFIG_INJECT_SKIP_FLUSH_TARGET}}};
     unsigned int fault = 0;
     bool is_known;
 

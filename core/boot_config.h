@@ -44,6 +44,7 @@ enum config_inject {
     CONFIG_INJECT_VMRESUME,    /* a VMRESUME fails */
     CONFIG_INJECT_ENTRY_STATE, /* an entry fails on guest state */
     CONFIG_INJECT_PANIC,
+    CONFIG_INJECT_SKIP_FLUSH_TARGET, /* flush calls of other VPs leave VP001 out */
 };
 
 struct boot_config {

@@ -6,6 +6,7 @@
 #include "core/machine.h"
 #include "core/panic.h"
 #include "vmx/exits.h"
+#include "vmx/inject_fault.h"
 #include "vmx/kick.h"
 #include "vmx/partition.h"
 #include "vmx/vmx_insn.h"
@@ -156,6 +157,9 @@ static void flush(void *context, const struct flush_request *request)
 {
     struct hv_lp *hv = ((const struct lp *)context)->hv;
 
+    if (BUILD_HAS_INJECTION && inject_fault_on_flush(context, request)) {
+        return;
+    }
     flush_send(&hv->flush_lp, &hv->flush_vcpu, request);
 }
 

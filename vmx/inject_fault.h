@@ -2,10 +2,12 @@
 #ifndef VMX_INJECT_FAULT_H
 #define VMX_INJECT_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/boot_config.h"
 #include "core/build.h"
+#include "core/flush.h"
 #include "core/machine.h"
 
 /* Faults that tests ask for (the key `inject` of an inject build): the hardware is made to refuse, so
@@ -19,5 +21,9 @@ static inline bool inject_fault_is(const struct boot_config *config, enum config
 
 /* On a CPUID exit for our own information leaf: spoils the next entry of this vCPU as configured. */
 void inject_fault_on_own_leaf(struct lp *lp);
+
+/* Sends the flush of a call to all its targets but VP001, unless that is the caller, if this fault is
+ * asked for. Returns whether it was. On the LP that serves the call. */
+bool inject_fault_on_flush(const struct lp *lp, const struct flush_request *request);
 
 #endif

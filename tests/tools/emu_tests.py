@@ -18,7 +18,7 @@ COMMON_KEYS = {'sets', 'kind', 'host', 'cpus', 'model', 'mem', 'timeout', 'repea
 OTHER_TEXT = 'text'
 EXPECT_KEYS = {'com1', 'com2', 'absent'}
 KEYS = {
-    'linux': COMMON_KEYS | {'slower', 'hv', 'stress'},
+    'linux': COMMON_KEYS | {'slower', 'hv', 'stress', 'config', 'fails'},
     'guest': COMMON_KEYS | EXPECT_KEYS | {'boot', 'options', 'config', 'end', 'stop', 'errors',
                                             'table', 'most'},
     'steps': COMMON_KEYS | {'base', 'files', 'other', 'end', 'stop'},

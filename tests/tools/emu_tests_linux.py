@@ -29,7 +29,9 @@ def command(stanza, folder):
             '--report', os.path.join(folder, 'run.tsv'), '--host', stanza.get('host', 'bochs'),
             '--cpus', stanza.get('cpus', '4'), '--model', stanza.get('model'),
             '--mem', stanza.get('mem', '512'), '--timeout', stanza.get('timeout', '0'),
-            '--hv', stanza.get('hv', 'off'), '--stress', stanza.get('stress', '0')]
+            '--hv', stanza.get('hv', 'off'), '--stress', stanza.get('stress', '0')] + \
+        [f'--sluice-config={text}' for text in stanza.lines('config')] + \
+        (['--alone'] if stanza.get('fails') else [])
 
 
 def run_to_file(arguments, path, limit):
@@ -71,6 +73,18 @@ def speed_verdict(stanza, report):
     return fail_or_pass(f'{stanza.name}/speed', problems, f'{ratio:.3f} times')
 
 
+def expected_failure(stanza, verdicts):
+    """Turn the verdicts of a run that must fail round: each pattern of `fails` and nothing else."""
+    texts = [verdict.text() for verdict in verdicts if verdict.outcome == 'FAIL']
+    wanted = stanza.lines('fails')
+    problems = [f'no failure like /{pattern}/' for pattern in wanted
+                if not any(re.search(pattern, text) for text in texts)]
+    problems += [f'not expected: {text}' for text in texts
+                 if not any(re.search(pattern, text) for pattern in wanted)]
+    return [verdict for verdict in verdicts if verdict.outcome != 'FAIL'] + \
+        [fail_or_pass(f'{stanza.name}/fails', problems, f'{len(texts)} failures as expected')]
+
+
 def run(stanza, keep):
     """Boot Linux under Sluice and return (verdicts, retries)."""
     folder = os.path.join(emu_tests.BUILD, 'emu', os.path.basename(keep))
@@ -99,5 +113,7 @@ def run(stanza, keep):
     retries = sum('starting once more' in text for text in lines)
     note = f'{time.monotonic() - begin:.0f} s' + (', 1 retry: firmware hung' if retries else '')
     verdicts.append(fail_or_pass(f'{stanza.name}/run', problems, note))
+    if stanza.get('fails'):
+        return expected_failure(stanza, verdicts), retries
     speed = speed_verdict(stanza, read_report(report_path))
     return verdicts + ([speed] if speed else []), retries
