@@ -85,7 +85,7 @@ static void write_line(enum log_level level, const char *area, const struct writ
 void log_line(enum log_level level, const char *area, const char *format, ...)
 {
     const struct lp *lp = this_lp();
-    struct writer writer = {lp->lp_id, lp->vcpu, lp->tsc_correction};
+    struct writer writer = {lp->lp_id, lp->vcpu, lp_tsc_correction(lp)};
     va_list args;
 
     if (!log_is_on(level)) {

@@ -16,7 +16,8 @@
 
 /*
  * A logical processor. struct lp is reached through GS base while in root mode and is written by
- * its own LP only; struct lp_shared holds what the others read and write.
+ * its own LP only; struct lp_shared holds what the others read and write. (tsc_correction is read by
+ * others too, and so atomic.)
  */
 
 #define LP_GDT_ENTRIES 5u
@@ -60,8 +61,8 @@ struct lp {
     /* VMXON done. The boot processor reads it too, but only once MP services have said that this LP
      * has finished (boot/virtualise.c), which orders the two. */
     bool is_in_vmx;
-    _Atomic bool is_parked; /* stopped for good; written by this LP, see core/panic.c */
-    int64_t tsc_correction; /* what guest writes have added to this LP's TSC */
+    _Atomic bool is_parked;         /* stopped for good; written by this LP, see core/panic.c */
+    _Atomic int64_t tsc_correction; /* what guest writes have added to this LP's TSC */
 
     uint64_t firmware_cr0, firmware_cr4; /* before VMX, for going back */
     uint64_t vmxon_region;               /* host-physical addresses of the VMX regions */
@@ -89,6 +90,13 @@ static inline struct lp *this_lp(void)
 static inline void lp_owe_service(struct lp *lp)
 {
     lp->restart = 1;
+}
+
+/* What its guest's writes have added to this LP's TSC. On the LP itself. */
+static inline int64_t lp_tsc_correction(const struct lp *lp)
+{
+    /* Relaxed: this LP's own last store. Others see it by vmx/exit_msr.c. */
+    return atomic_load_explicit(&lp->tsc_correction, memory_order_relaxed);
 }
 
 /* Fills in ids, GDT and TSS (SDM volume 3, "Segment Descriptors"). The stacks and regions are set

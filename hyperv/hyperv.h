@@ -60,7 +60,7 @@ enum hyperv_overlay {
  * unless it returns bool.
  */
 struct hyperv_ops {
-    /* The TSC of this LP, less what the guest has added to it (lp.tsc_correction). */
+    /* The TSC of this LP, less what the guest has added to it (lp_tsc_correction). */
     uint64_t (*read_tsc)(void *context);
 
     /* Where a page of guest RAM is. NULL: not RAM of this guest, or hidden. The answer for a page is

@@ -84,38 +84,61 @@ enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
     return EXIT_ACTION_ADVANCE;
 }
 
-/* The reference TSC page is valid only while all LPs have been changed alike. */
-static void follow_tsc(struct lp *lp)
+/* Whether all LPs have been changed alike. */
+static bool tscs_agree(const struct lp *lp)
 {
     const struct machine *machine = lp->machine;
     bool agrees = true;
 
-    hyperv_reference_tsc_agree(&lp->hv->vp, false, 0);
     for (uint32_t i = 0; i < machine->lp_count; i++) {
-        agrees &= machine->lps[i]->tsc_correction == lp->tsc_correction;
+        /* Acquire: pairs with the release in correct_tsc. */
+        agrees &= atomic_load_explicit(&machine->lps[i]->tsc_correction, memory_order_acquire) ==
+                  lp_tsc_correction(lp);
     }
-    if (agrees) {
-        hyperv_reference_tsc_agree(&lp->hv->vp, true, lp->tsc_correction);
-    }
+    return agrees;
+}
+
+/*
+ * The reference TSC page is valid only while all LPs have been changed alike. Several may change and
+ * publish at once: whoever publishes looks again. A change that this look misses was stored after it,
+ * and its LP publishes after that; the lock in hyperv_reference_tsc_agree orders the two, so the last
+ * word is that of one who has seen all changes.
+ */
+static void follow_tsc(struct lp *lp)
+{
+    bool agrees;
+
+    do {
+        agrees = tscs_agree(lp);
+        hyperv_reference_tsc_agree(&lp->hv->vp, agrees, lp_tsc_correction(lp));
+    } while (tscs_agree(lp) != agrees);
 }
 
 static void correct_tsc(struct lp *lp, int64_t added)
 {
-    lp->tsc_correction += added;
+    /* Release: pairs with the acquire in tscs_agree. Only this LP writes. */
+    atomic_store_explicit(&lp->tsc_correction, lp_tsc_correction(lp) + added, memory_order_release);
     /* An NMI between the write and this line saw a wrong time. */
     lp->nmi_account.doubt_until = 0;
     follow_tsc(lp);
 }
 
-/* The guest's writes take effect; what they add is remembered, so that our own times stay right. */
-static bool write_tsc(struct lp *lp, uint64_t value)
+/*
+ * The guest's writes take effect; what they add is remembered, so that our own times stay right. The
+ * processor adds the same to IA32_TSC_ADJUST (SDM volume 3, "IA32_TSC_ADJUST Register Support"), which
+ * says exactly what it was; without that register it is known but for the ticks that pass in between.
+ */
+static bool write_tsc(struct lp *lp, const struct vcpu *vcpu, uint64_t value)
 {
+    bool is_exact = (vcpu->partition->cpuid.shown_7.ebx & CPUID_7_EBX_TSC_ADJUST) != 0;
+    uint64_t adjust_before = is_exact ? cpu_read_msr(MSR_IA32_TSC_ADJUST) : 0;
     uint64_t before = cpu_read_tsc();
 
     if (!safe_write_msr(MSR_IA32_TIME_STAMP_COUNTER, value)) {
         return false;
     }
-    correct_tsc(lp, (int64_t)(value - before));
+    correct_tsc(lp, (int64_t)(is_exact ? cpu_read_msr(MSR_IA32_TSC_ADJUST) - adjust_before
+                                       : value - before));
     return true;
 }
 
@@ -192,7 +215,7 @@ static enum exit_action write_emulated(struct lp *lp, struct vcpu *vcpu, uint32_
     case MSR_HANDLER_APIC_BASE:
         return apic_guest_wrote_base(lp, vcpu, value);
     case MSR_HANDLER_TSC:
-        return action_of(write_tsc(lp, value));
+        return action_of(write_tsc(lp, vcpu, value));
     case MSR_HANDLER_TSC_ADJUST:
         return action_of(write_tsc_adjust(lp, value));
     case MSR_HANDLER_MTRR:

@@ -21,7 +21,7 @@ static uint64_t read_tsc(void *context)
 {
     const struct lp *lp = context;
 
-    return cpu_read_tsc() - (uint64_t)lp->tsc_correction;
+    return cpu_read_tsc() - (uint64_t)lp_tsc_correction(lp);
 }
 
 static const volatile void *ram_page(void *context, gpa_t page)

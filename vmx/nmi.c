@@ -28,7 +28,7 @@ void nmi_arrived(struct lp *lp)
 
     /* By our own time: the guest may set the TSC. */
     (void)nmi_account_arrival(&lp->nmi_account, started, issued,
-                              cpu_read_tsc() - (uint64_t)lp->tsc_correction);
+                              cpu_read_tsc() - (uint64_t)lp_tsc_correction(lp));
     lp->nmi_arrived = true;
     lp->restart = 1;
 }

@@ -247,8 +247,12 @@ void test_hv_time_tsc_write(void)
     CHECK(page.sequence != 0 && page.sequence != before, "sequence %u, %u before", page.sequence,
           before);
     CHECK(smp_call_each(expect_page_time, NULL), "a processor does not answer");
+    before = page.sequence;
     tsc_apart(cpu, write_tsc_here, NULL);
     CHECK(smp_call(cpu, set_adjust_here, &adjust), "cpu %u does not answer", cpu->index);
+    CHECK(page.sequence != 0 && page.sequence != before,
+          "sequence %u, %u before, though the write was undone", page.sequence, before);
+    CHECK(smp_call_each(expect_page_time, NULL), "a processor does not answer");
     hv_write(HV_MSR_REFERENCE_TSC, 0);
 }
 
