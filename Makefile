@@ -41,9 +41,25 @@ IMAGE_OBJS := $(IMAGE_C:%.c=$(OBJ)/%.o) $(IMAGE_ASM:%.asm=$(OBJ)/%.asm.o)
 
 .PHONY: help all clean release setup-build
 
+# A short line for each step; V=1 shows the commands.
+V ?=
+Q := $(if $(V),,@)
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+HELP_FIRST := run run-bare test test-long check all
+
 help: ## list the targets
-	@grep -hE '^[a-zA-Z0-9_-]+:.*## ' $(MAKEFILE_LIST) | sort | \
-	    awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+	@grep -hE '^[a-zA-Z0-9_-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' -v first='$(HELP_FIRST)' ' \
+	    { text[$$1] = $$2; name[NR] = $$1 } \
+	    END { n = split(first, f, " "); \
+	        for (i = 1; i <= n; i++) if (f[i] in text) { show(f[i]); delete text[f[i]] } \
+	        for (i = 1; i <= NR; i++) if (name[i] in text) show(name[i]) } \
+	    function show(t) { printf "  %-18s %s\n", t, text[t] }'
+	@printf '%s\n' '' 'Options of run and run-bare (docs/testing.md):' \
+	    '  CPUS=4  CPU=corei7_skylake_x  MEM=512 (MiB)  KERNEL=file  TIMEOUT=seconds for one boot' \
+	    '  HV=on (or off: without the Microsoft interface)  STRESS=6500 (rounds)' \
+	    '  HOST=bochs (or qemu: QEMU/KVM with nested VT-x)' \
+	    'Of all targets: V=1 shows whole commands.'
 
 all: $(BUILD)/sluice.efi $(BUILD)/sluice.img ## build the product and a disk image with it
 
@@ -52,33 +68,38 @@ clean: ## remove everything that was built
 
 $(OBJ)/boot/%.o: boot/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(IMAGE_CFLAGS) $(EFI_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(IMAGE_CFLAGS) $(EFI_CFLAGS) -MMD -MP -c $< -o $@
 
 $(OBJ)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(IMAGE_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(IMAGE_CFLAGS) -MMD -MP -c $< -o $@
 
 $(OBJ)/%.asm.o: %.asm $(OBJ)/asm_offsets.inc Makefile
 	@mkdir -p $(@D)
-	$(NASM) -Werror -f elf64 -I $(OBJ)/ -I ./ -MD $(@:.o=.d) -MP -o $@ $<
+	$(call say,NASM,$<)
+	$(Q)$(NASM) -Werror -f elf64 -I $(OBJ)/ -I ./ -MD $(@:.o=.d) -MP -o $@ $<
 
 # The C compiler writes each offset as a string into the assembly text; sed makes NASM lines of them.
 $(OBJ)/asm_offsets.inc: vmx/asm_offsets.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(IMAGE_CFLAGS) -MMD -MP -MT $@ -MF $(OBJ)/asm_offsets.d -S $< -o $(OBJ)/asm_offsets.s
-	sed -n 's/^.*OFFSET:\([A-Z0-9_]*\) \$$*\([0-9]*\).*$$/\1 equ \2/p' $(OBJ)/asm_offsets.s > $@
+	$(Q)$(CC) $(IMAGE_CFLAGS) -MMD -MP -MT $@ -MF $(OBJ)/asm_offsets.d -S $< -o $(OBJ)/asm_offsets.s
+	$(Q)sed -n 's/^.*OFFSET:\([A-Z0-9_]*\) \$$*\([0-9]*\).*$$/\1 equ \2/p' $(OBJ)/asm_offsets.s > $@
 
 $(OBJ)/sluice.so: $(IMAGE_OBJS) linker.ld
-	$(LD) -nostdlib -shared -Bsymbolic -znocombreloc -znorelro -znoexecstack -zmax-page-size=4096 --no-undefined \
+	$(call say,LD,$@)
+	$(Q)$(LD) -nostdlib -shared -Bsymbolic -znocombreloc -znorelro -znoexecstack -zmax-page-size=4096 --no-undefined \
 	    --build-id=none --fatal-warnings -T linker.ld -o $@ $(EFI_LIB)/crt0-efi-x86_64.o $(IMAGE_OBJS) \
 	    $(EFI_LIB)/libgnuefi.a
 
 $(OBJ)/sluice.efi: $(OBJ)/sluice.so
-	$(OBJCOPY) -j .text -j .reloc -j .rodata -j .sluice -j .rela -j .data -j .dynamic \
+	$(call say,OBJCOPY,$@)
+	$(Q)$(OBJCOPY) -j .text -j .reloc -j .rodata -j .sluice -j .rela -j .data -j .dynamic \
 	    --target efi-app-x86_64 --section-alignment 4096 --strip-all $< $@
 
 $(BUILD)/sluice.efi: $(BUILD)/release/sluice.efi
-	cp $< $@
+	$(Q)cp $< $@
 
 -include $(IMAGE_OBJS:.o=.d) $(OBJ)/asm_offsets.d
 include $(wildcard tests/*.mk)

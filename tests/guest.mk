@@ -32,22 +32,26 @@ guests: $(GUEST_BUILD)/guest.efi $(GUEST_BUILD)/smoke.efi ## build the small tes
 
 $(GUEST_BUILD)/%.c.o: %.c
 	@mkdir -p $(@D)
-	$(GUEST_CC) $(GUEST_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(GUEST_CC) $(GUEST_CFLAGS) -MMD -MP -c $< -o $@
 
 $(GUEST_BUILD)/%.asm.o: %.asm
 	@mkdir -p $(@D)
-	$(NASM) $(GUEST_NASMFLAGS) -MD $(@:.o=.d) -I. $< -o $@
+	$(call say,NASM,$<)
+	$(Q)$(NASM) $(GUEST_NASMFLAGS) -MD $(@:.o=.d) -I. $< -o $@
 
 $(GUEST_BUILD)/guest.so: $(call guest_objects,$(GUEST_MAIN))
 $(GUEST_BUILD)/smoke.so: $(call guest_objects,$(GUEST_SMOKE))
 
 $(GUEST_BUILD)/%.so:
-	$(CROSS_COMPILE)ld -nostdlib -shared -Bsymbolic -znocombreloc --no-undefined \
+	$(call say,LD,$@)
+	$(Q)$(CROSS_COMPILE)ld -nostdlib -shared -Bsymbolic -znocombreloc --no-undefined \
 		-z noexecstack -T $(GUEST_EFI_LIB)/elf_x86_64_efi.lds \
 		$(GUEST_EFI_LIB)/crt0-efi-x86_64.o $^ $(GUEST_EFI_LIB)/libgnuefi.a -o $@
 
 $(GUEST_BUILD)/%.efi: $(GUEST_BUILD)/%.so
-	$(CROSS_COMPILE)objcopy -j .text -j .sdata -j .data -j .dynamic -j .dynsym -j .rel \
+	$(call say,OBJCOPY,$@)
+	$(Q)$(CROSS_COMPILE)objcopy -j .text -j .sdata -j .data -j .dynamic -j .dynsym -j .rel \
 		-j .rela -j '.rel.*' -j '.rela.*' -j .reloc --target=efi-app-x86_64 --subsystem=10 $< $@
 
 .PRECIOUS: $(GUEST_BUILD)/%.so

@@ -28,18 +28,21 @@ RIG_LAUNCHER_OBJECTS := $(RIG_LAUNCHER_SOURCES:tests/launcher/%.c=$(RIG_BUILD)/l
 -include $(RIG_LAUNCHER_OBJECTS:.o=.d)
 
 $(RIG_BUILD)/launcher $(RIG_BUILD)/userland:
-	mkdir -p $@
+	@mkdir -p $@
 
 $(RIG_BUILD)/launcher/dsdt.hex: tests/launcher/dsdt.asl | $(RIG_BUILD)/launcher
-	iasl -vs -we -tc -p $(RIG_BUILD)/launcher/dsdt $< >$(RIG_BUILD)/launcher/iasl.log
+	$(call say,IASL,$<)
+	$(Q)iasl -vs -we -tc -p $(RIG_BUILD)/launcher/dsdt $< >$(RIG_BUILD)/launcher/iasl.log
 
 $(RIG_BUILD)/launcher/%.o: tests/launcher/%.c tests/rig.mk $(RIG_BUILD)/launcher/dsdt.hex
-	$(RIG_CC) $(RIG_EFI_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(RIG_CC) $(RIG_EFI_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(RIG_BUILD)/launcher.efi: $(RIG_LAUNCHER_OBJECTS)
-	$(RIG_LD) $(RIG_EFI_LDFLAGS) -o $(RIG_BUILD)/launcher/launcher.so \
+	$(call say,LD,$@)
+	$(Q)$(RIG_LD) $(RIG_EFI_LDFLAGS) -o $(RIG_BUILD)/launcher/launcher.so \
 		$(RIG_EFI_LIB)/crt0-efi-x86_64.o $^ -lgnuefi
-	$(RIG_OBJCOPY) $(RIG_EFI_SECTIONS) --target=efi-app-x86_64 \
+	$(Q)$(RIG_OBJCOPY) $(RIG_EFI_SECTIONS) --target=efi-app-x86_64 \
 		$(RIG_BUILD)/launcher/launcher.so $@
 
 # The userland: busybox from the host and programs of ours, all static.
@@ -49,14 +52,16 @@ RIG_USER_CFLAGS := -std=gnu11 -O2 $(RIG_WARNINGS) -static -s -pthread -I. -DSLUI
 RIG_BUSYBOX ?= /usr/bin/busybox
 
 $(RIG_BUILD)/userland/%: tests/userland/%.c tests/rig.mk | $(RIG_BUILD)/userland
-	$(RIG_CC) $(RIG_USER_CFLAGS) -o $@ $(filter %.c,$^)
+	$(call say,CC,$@)
+	$(Q)$(RIG_CC) $(RIG_USER_CFLAGS) -o $@ $(filter %.c,$^)
 
 # The numbers of Sluice's counters come from its headers.
 $(RIG_BUILD)/userland/stress: $(wildcard tests/userland/stress_*) vmx/own_counters.h \
 	$(wildcard core/*.h core/*.def hyperv/*.h hyperv/*.def)
 
 $(RIG_BUILD)/initrd.img: $(RIG_USER_BINARIES) tests/userland/rc tests/tools/mkinitrd
-	tests/tools/mkinitrd $@ bin/busybox=$(RIG_BUSYBOX) etc/rc=tests/userland/rc \
+	$(call say,INITRD,$@)
+	$(Q)tests/tools/mkinitrd $@ bin/busybox=$(RIG_BUSYBOX) etc/rc=tests/userland/rc \
 		init=$(RIG_BUILD)/userland/init \
 		$(foreach program,$(filter-out init,$(RIG_USER_PROGRAMS)),bin/$(program)=$(RIG_BUILD)/userland/$(program))
 
@@ -76,7 +81,11 @@ RIG_RUN_FLAGS = --build $(RIG_BUILD) --report $(BUILD)/report/run.tsv --host '$(
 	--cpus '$(CPUS)' --model '$(CPU)' --mem '$(MEM)' --kernel '$(KERNEL)' --timeout '$(TIMEOUT)' \
 	--stress '$(STRESS)'
 
-.PHONY: setup rig run run-bare
+.PHONY: setup rig run run-bare run-options
+
+# Before anything is built. Without Python, on a machine that is not set up, it is left to the run.
+run-options:
+	@! command -v python3 >/dev/null || tests/tools/run_linux --check-only --hv '$(HV)' $(RIG_RUN_FLAGS)
 
 setup: ## install and fetch all tools (needs root once; under a second when they are there)
 	tests/tools/setup
@@ -85,17 +94,17 @@ setup: ## install and fetch all tools (needs root once; under a second when they
 $(RIG_LAUNCHER_OBJECTS) $(RIG_BUILD)/launcher/dsdt.hex $(RIG_USER_BINARIES): | rig-setup
 .PHONY: rig-setup
 rig-setup:
-	tests/tools/setup build emu
+	@tests/tools/setup build emu
 
 rig: $(RIG_BUILD)/launcher.efi $(RIG_BUILD)/initrd.img ## build the launcher and the userland
 
 # By a second make: on a fresh machine the compiler is there only after the set-up.
-run: rig ## boot a Debian kernel under Sluice (HOST= CPUS= CPU= MEM= KERNEL= TIMEOUT= HV= STRESS=)
-	$(MAKE) --no-print-directory $(BUILD)/sluice.efi
-	tests/tools/run_linux --sluice $(BUILD)/sluice.efi --hv '$(HV)' --compare-off $(RIG_RUN_FLAGS)
+run: run-options rig ## boot a Debian kernel under Sluice, with the flush calls and a stress
+	@$(MAKE) --no-print-directory $(BUILD)/sluice.efi
+	@tests/tools/run_linux --sluice $(BUILD)/sluice.efi --hv '$(HV)' --compare-off $(RIG_RUN_FLAGS)
 
-run-bare: rig ## the same boot without Sluice
-	tests/tools/run_linux $(RIG_RUN_FLAGS)
+run-bare: run-options rig ## the same boot without Sluice
+	@tests/tools/run_linux $(RIG_RUN_FLAGS)
 
 # A whole disk for a USB stick: one EFI system partition with Sluice as the program that boots.
 define RIG_SAMPLE_CONFIG
@@ -108,5 +117,6 @@ endef
 export RIG_SAMPLE_CONFIG
 
 $(BUILD)/sluice.img: $(BUILD)/sluice.efi tests/tools/mkimage.py tests/rig.mk
-	tests/tools/setup image
-	tests/tools/mkimage --gpt --text sluice.cfg="$$RIG_SAMPLE_CONFIG" $@ EFI/BOOT/BOOTX64.EFI=$<
+	@tests/tools/setup image
+	$(call say,IMAGE,$@)
+	$(Q)tests/tools/mkimage --gpt --text sluice.cfg="$$RIG_SAMPLE_CONFIG" $@ EFI/BOOT/BOOTX64.EFI=$<
