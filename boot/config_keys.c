@@ -28,7 +28,7 @@ void config_defaults(struct boot_config *out)
         .log_level = CONFIG_LOG_INFO,
         .triple_fault = CONFIG_TRIPLE_FAULT_RESET,
         .guest_ipi = CONFIG_GUEST_IPI_TRAP,
-        .hv_enabled = false,
+        .hv_enabled = true,
         .console_enabled = true,
         .console_port = 0x3F8,
         .console_baud = BAUD_BASE,

@@ -111,7 +111,7 @@ define RIG_SAMPLE_CONFIG
 # Sluice's configuration: one key=value a line. docs/configuration.md lists the keys.
 # Without boot=, Sluice looks for the loader of an operating system on the machine's other disks.
 mode=passthrough
-hv=off
+hv=on
 console=com2
 endef
 export RIG_SAMPLE_CONFIG

@@ -57,7 +57,7 @@ static void test_defaults(void **context)
     assert_int_equal(config.log_level, CONFIG_LOG_INFO);
     assert_int_equal(config.triple_fault, CONFIG_TRIPLE_FAULT_RESET);
     assert_int_equal(config.guest_ipi, CONFIG_GUEST_IPI_TRAP);
-    assert_false(config.hv_enabled);
+    assert_true(config.hv_enabled);
     assert_true(config.console_enabled);
     assert_int_equal(config.console_port, 0x3F8);
     assert_int_equal(config.console_baud, 115200);
