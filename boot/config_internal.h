@@ -29,7 +29,7 @@ struct config_key {
     bool (*set)(struct config_parser *parser, struct piece value);
 };
 
-#define CONFIG_KEY_COUNT 17u
+#define CONFIG_KEY_COUNT 20u
 
 extern const struct config_key config_keys[CONFIG_KEY_COUNT];
 

@@ -2,6 +2,7 @@
 #include "boot/config_internal.h"
 #include "core/build.h"
 #include "core/compiler.h"
+#include "core/flush_vcpu.h"
 #include "core/string.h"
 
 /* The keys, one function each, and the list of all at the end. docs/configuration.md explains them. */
@@ -29,6 +30,7 @@ void config_defaults(struct boot_config *out)
         .triple_fault = CONFIG_TRIPLE_FAULT_RESET,
         .guest_ipi = CONFIG_GUEST_IPI_TRAP,
         .hv_enabled = true,
+        .flush_pages = FLUSH_PAGES_DEFAULT,
         .console_enabled = true,
         .console_port = 0x3F8,
         .console_baud = BAUD_BASE,
@@ -144,6 +146,16 @@ HV_SWITCH(vapic)
 HV_SWITCH(vpindex)
 HV_SWITCH(runtime)
 
+static bool set_hv_tlbflush_ext(struct config_parser *parser, struct piece value)
+{
+    return set_switch(parser, value, "hv-tlbflush-ext", &parser->out->hv.tlbflush_ext);
+}
+
+static bool set_hv_xmm_input(struct config_parser *parser, struct piece value)
+{
+    return set_switch(parser, value, "hv-xmm-input", &parser->out->hv.xmm_input);
+}
+
 static bool set_hv_tsc_invariant(struct config_parser *parser, struct piece value)
 {
     return set_switch(parser, value, "hv-tsc-invariant", &parser->out->hv.tsc_invariant);
@@ -199,21 +211,45 @@ static bool set_console(struct config_parser *parser, struct piece value)
     return true;
 }
 
+/* A decimal number of at most 6 digits, which cannot overflow. */
+static bool read_decimal(struct piece value, uint32_t *out)
+{
+    *out = 0;
+    if (value.length == 0 || value.length > 6) {
+        return false;
+    }
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.text[i] < '0' || value.text[i] > '9') {
+            return false;
+        }
+        *out = *out * 10 + (uint32_t)(value.text[i] - '0');
+    }
+    return true;
+}
+
 static bool set_baud(struct config_parser *parser, struct piece value)
 {
-    uint32_t baud = 0;
-    bool is_number = value.length > 0 && value.length <= 6;
+    uint32_t baud;
 
-    for (size_t i = 0; is_number && i < value.length; i++) {
-        is_number = value.text[i] >= '0' && value.text[i] <= '9';
-        baud = baud * 10 + (uint32_t)(value.text[i] - '0');
-    }
-    if (!is_number || baud == 0 || BAUD_BASE % baud != 0 || BAUD_BASE / baud > 0xFFFF) {
+    if (!read_decimal(value, &baud) || baud == 0 || BAUD_BASE % baud != 0 ||
+        BAUD_BASE / baud > 0xFFFF) {
         return config_refuse(parser,
                              "baud=%.*s: must divide 115200, like 115200, 57600, 38400, 9600",
                              config_shown(value), value.text);
     }
     parser->out->console_baud = baud;
+    return true;
+}
+
+static bool set_flush_pages(struct config_parser *parser, struct piece value)
+{
+    uint32_t pages;
+
+    if (!read_decimal(value, &pages) || pages > FLUSH_PAGES_LIMIT) {
+        return config_refuse(parser, "flush-pages=%.*s: must be a number from 0 to 4096",
+                             config_shown(value), value.text);
+    }
+    parser->out->flush_pages = pages;
     return true;
 }
 
@@ -293,6 +329,9 @@ const struct config_key config_keys[CONFIG_KEY_COUNT] = {
     {"options", set_options},
     {"hv", set_hv},
     {"hv-tlbflush", set_hv_tlbflush},
+    {"hv-tlbflush-ext", set_hv_tlbflush_ext},
+    {"hv-xmm-input", set_hv_xmm_input},
+    {"flush-pages", set_flush_pages},
     {"hv-time", set_hv_time},
     {"hv-frequencies", set_hv_frequencies},
     {"hv-vapic", set_hv_vapic},

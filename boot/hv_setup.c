@@ -94,6 +94,8 @@ static void init_partition(struct startup *startup, uint64_t apic_hz)
     struct hyperv_features features = {
         .is_on = startup->config.hv_enabled,
         .tlbflush = wants_tlbflush(startup),
+        .tlbflush_ext = is_on(hv->tlbflush_ext),
+        .xmm_input = is_on(hv->xmm_input),
         .time = is_on(hv->time),
         .frequencies = is_on(hv->frequencies),
         .vapic = is_on(hv->vapic),
@@ -112,6 +114,7 @@ static void init_partition(struct startup *startup, uint64_t apic_hz)
         .canonical_bits = (partition->cpuid.shown_7.ecx & CPUID_7_ECX_LA57) != 0
                               ? CANONICAL_BITS_5_LEVEL
                               : CANONICAL_BITS_4_LEVEL,
+        .list_pages_max = startup->config.flush_pages,
     };
 
     hyperv_hypercall_page_fill(partition->hypercall_page);
@@ -141,6 +144,7 @@ static void init_engine(struct startup *startup)
         .vp_count = partition->vcpu_count,
         .vps = partition->flush_vps,
         .invvpid_types = invvpid_types(&startup->controls),
+        .pages_max = startup->config.flush_pages,
         .watchdog_ticks = startup->tsc_hz / WATCHDOG_DIVISOR,
     };
 }

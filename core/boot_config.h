@@ -24,6 +24,8 @@ enum config_switch { CONFIG_SWITCH_AUTO, CONFIG_SWITCH_ON, CONFIG_SWITCH_OFF };
 /* One switch for each enlightenment, after QEMU's names (hv-tlbflush and so on). */
 struct config_hv {
     enum config_switch tlbflush;
+    enum config_switch tlbflush_ext;
+    enum config_switch xmm_input;
     enum config_switch time;
     enum config_switch frequencies;
     enum config_switch vapic;
@@ -55,6 +57,7 @@ struct boot_config {
     enum config_inject inject;
     bool hv_enabled; /* hv=on|off: Microsoft's interface */
     struct config_hv hv;
+    uint32_t flush_pages;               /* in a list, to be invalidated one by one */
     bool console_enabled;               /* console=none switches it off */
     uint16_t console_port;              /* I/O port of the 16550 */
     uint32_t console_baud;              /* bits per second */

@@ -333,6 +333,21 @@ static inline void *cpu_read_gs_self(void)
     return self;
 }
 
+/* XMM0 to XMM5, low halves first. We do not use them, so they are the guest's. CR4.OSFXSR is set in root
+ * mode. */
+static inline void cpu_read_xmm0_to_5(uint64_t words[12])
+{
+    __asm__ volatile("movups %%xmm0, 0(%0)\n\t"
+                     "movups %%xmm1, 16(%0)\n\t"
+                     "movups %%xmm2, 32(%0)\n\t"
+                     "movups %%xmm3, 48(%0)\n\t"
+                     "movups %%xmm4, 64(%0)\n\t"
+                     "movups %%xmm5, 80(%0)"
+                     :
+                     : "r"(words)
+                     : "memory");
+}
+
 /* The same where nothing that the compiler knew is left in registers: it is not to be kept on the stack
  * from before. */
 static inline void *cpu_reload_gs_self(void)

@@ -22,6 +22,7 @@
 #define CR4_PAE      BIT64(5)
 #define CR4_MCE      BIT64(6)
 #define CR4_PGE      BIT64(7)
+#define CR4_OSFXSR   BIT64(9)
 #define CR4_UMIP     BIT64(11)
 #define CR4_LA57     BIT64(12)
 #define CR4_VMXE     BIT64(13)

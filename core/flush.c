@@ -160,7 +160,7 @@ static bool is_listable(const struct flush_machine *machine, const struct flush_
     }
     for (uint32_t i = 0; i < request->range_count; i++) {
         pages += flush_range_pages(request->ranges[i]);
-        if (request->ranges[i] == 0 || pages > FLUSH_PAGES_MAX) {
+        if (request->ranges[i] == 0 || pages > machine->pages_max) {
             return false;
         }
     }
@@ -178,6 +178,8 @@ static ALWAYS_INLINE uint64_t word_for(const struct flush_machine *machine,
         if (is_listable(machine, request)) {
             return FLUSH_WORD_LIST;
         }
+        counters[FLUSH_COUNTER_LISTS_WIDENED]++;
+    } else if (request->is_widened) {
         counters[FLUSH_COUNTER_LISTS_WIDENED]++;
     }
     return FLUSH_WORD_ALL;

@@ -31,7 +31,7 @@ static bool is_partial(const struct flush_machine *machine, uint64_t word, const
     for (uint32_t i = 0; i < range_count; i++) {
         pages += flush_range_pages(ranges[i]);
     }
-    return pages <= FLUSH_PAGES_MAX && (range_count == 0 || has(machine, FLUSH_INVVPID_ADDRESS));
+    return pages <= machine->pages_max && (range_count == 0 || has(machine, FLUSH_INVVPID_ADDRESS));
 }
 
 /* A list drops global translations too, so it is never covered by what retains them. */

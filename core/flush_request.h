@@ -28,6 +28,7 @@ enum flush_kind {
 struct flush_request {
     struct flush_targets targets;
     enum flush_kind kind;
+    bool is_widened; /* a list that has become ALL, for the counter */
     uint32_t range_count;
     /* FLUSH_KIND_LIST: bits 63:12 first page, 11:0 number of pages after it (TLFS, "Translation
      * Lookaside Buffer Flush"). Every page is canonical and no range wraps: whoever decodes has

@@ -16,8 +16,10 @@
 
 /* Ranges that a vCPU can be owed; more become a flush of all. */
 #define FLUSH_SLOTS 16u
-/* Pages that are invalidated one by one in a round; more become a flush of all. */
-#define FLUSH_PAGES_MAX 32u
+/* Pages that are invalidated one by one in a round, unless configured otherwise; more become a flush of
+ * all. */
+#define FLUSH_PAGES_DEFAULT 32u
+#define FLUSH_PAGES_LIMIT   4096u /* that can be configured */
 
 /* Bits of the word. */
 #define FLUSH_WORD_ALL        1ull

@@ -60,6 +60,7 @@ struct flush_machine {
     struct flush_vcpu *const *vps; /* by VP index; NULL: there is none */
     /* FLUSH_HAS bits. 0: VPIDs are off, each entry flushes. Otherwise SINGLE or ALL is there. */
     uint32_t invvpid_types;
+    uint32_t pages_max;      /* that are invalidated one by one in a round; more: all */
     uint64_t watchdog_ticks; /* 100 ms */
 };
 

@@ -2,8 +2,8 @@
 #include "hyperv/private.h"
 
 /*
- * The four flush calls (TLFS "Virtual MMU", "HvCallFlushVirtualAddressSpace" and its sisters). The input
- * has been copied; nothing here reads the guest's memory.
+ * The four flush calls (TLFS "Virtual MMU", "HvCallFlushVirtualAddressSpace" and its sisters). The headers
+ * have been copied; the list is read here, each element once and no further than it matters.
  */
 
 #define KNOWN_FLAGS                                                  \
@@ -43,37 +43,78 @@ static bool clip(uint64_t element, uint32_t canonical_bits, uint64_t *range)
     return true;
 }
 
-/* Turns the list from rep_start on into ranges. They take the place of the elements: never more of
- * them than have been read. */
-static void decode_list(const struct hyperv_input *input, size_t list_at,
-                        struct flush_request *request)
-{
-    uint32_t canonical_bits = input->vp->partition->facts.canonical_bits;
-    uint64_t *list = input->words + list_at;
-    uint64_t range;
+/* Of an extended element (TLFS "HV_GVA_RANGE"): large pages, 2 MiB or 1 GiB each. Otherwise it has the
+ * simple format, with one bit less for the number of pages. */
+#define EXT_LARGE_PAGE BIT64(11)
+#define EXT_IS_1_GIB   BIT64(12)
+#define EXT_MORE_PAGES MASK64(10, 0)
+#define PAGES_IN_2_MIB 512u
+#define PAGES_IN_1_GIB (PAGES_IN_2_MIB * 512u)
 
-    for (uint32_t i = input->rep_start; i < input->rep_count; i++) {
-        if (clip(list[i], canonical_bits, &range)) {
-            request->page_count += flush_range_pages(range);
-            list[request->range_count++] = range;
-        }
-    }
-    request->ranges = list;
+static uint64_t large_pages_of(uint64_t element)
+{
+    return ((element & EXT_MORE_PAGES) + 1) *
+           ((element & EXT_IS_1_GIB) != 0 ? PAGES_IN_1_GIB : PAGES_IN_2_MIB);
 }
 
-/* What is to be dropped. The extended range format is among the unknown flags: it is not offered. */
+/*
+ * Turns the list from rep_start on into ranges. They stand where the list has its room in the buffer:
+ * never more of them than there are elements. A list that names too many pages, or a large page, is a
+ * flush of all, whatever else is in it: the rest is not read.
+ */
+static void decode_list(const struct hyperv_input *input, bool is_extended, size_t list_at,
+                        struct flush_request *request)
+{
+    const struct hyperv_facts *facts = &input->vp->partition->facts;
+    uint64_t *ranges = input->words + list_at;
+    uint64_t element;
+
+    request->kind = FLUSH_KIND_LIST;
+    request->ranges = ranges;
+    for (uint32_t i = input->rep_start; i < input->rep_count; i++) {
+        element = input->list[i];
+        if (is_extended && (element & EXT_LARGE_PAGE) != 0) {
+            request->page_count += large_pages_of(element);
+            request->kind = FLUSH_KIND_ALL;
+            request->is_widened = true;
+            return;
+        }
+        if (!clip(element, facts->canonical_bits, &ranges[request->range_count])) {
+            continue;
+        }
+        request->page_count += flush_range_pages(ranges[request->range_count]);
+        request->range_count++;
+        if (request->page_count > facts->list_pages_max) {
+            request->kind = FLUSH_KIND_ALL;
+            request->is_widened = true;
+            return;
+        }
+    }
+}
+
+/* Whether the flags are known, and mean something to this call. */
+static inline bool are_flags_valid(const struct hyperv_input *input, uint64_t flags)
+{
+    if (__builtin_expect((flags & HV_FLUSH_USE_EXTENDED_RANGE_FORMAT) != 0, 0)) {
+        return (flags & ~(KNOWN_FLAGS | HV_FLUSH_USE_EXTENDED_RANGE_FORMAT)) == 0 &&
+               input->rep_count != 0 && input->vp->partition->features.tlbflush_ext;
+    }
+    return (flags & ~KNOWN_FLAGS) == 0;
+}
+
+/* What is to be dropped. */
 static inline hv_status_t decode_kind(const struct hyperv_input *input, uint64_t flags,
                                       size_t list_at, struct flush_request *request)
 {
-    if (__builtin_expect((flags & ~KNOWN_FLAGS) != 0, 0)) {
+    if (__builtin_expect(!are_flags_valid(input, flags), 0)) {
         return HV_STATUS_INVALID_PARAMETER;
     }
+    request->is_widened = false;
     request->range_count = 0;
     request->page_count = 0;
     if (input->rep_count != 0) {
         /* NON_GLOBAL means nothing here: a range is flushed with its global pages. */
-        request->kind = FLUSH_KIND_LIST;
-        decode_list(input, list_at, request);
+        decode_list(input, (flags & HV_FLUSH_USE_EXTENDED_RANGE_FORMAT) != 0, list_at, request);
     } else {
         request->kind = (flags & HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY) != 0 ? FLUSH_KIND_NON_GLOBAL
                                                                          : FLUSH_KIND_ALL;

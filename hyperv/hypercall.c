@@ -4,7 +4,7 @@
 /*
  * TLFS "Hypercall Interface". The order of the checks: mode (#UD), reserved bits, call code,
  * privilege, shape (repetitions, variable header, size), XMM input (#UD), the input's address, and,
- * after the one copy of the input, its parameters.
+ * after the one reading of the input, its parameters.
  */
 
 #define WORD_BYTES 8u
@@ -23,9 +23,9 @@ enum call_class {
 #define VAR_BITS MASK64(26, 17)
 #define REP_BITS (MASK64(43, 32) | MASK64(59, 48))
 
-/* Bits of the control word that keep a call of this class from the shortest way. */
-#define ODD_BITS(class)                               \
-    (HV_HYPERCALL_RESERVED_BITS | HV_HYPERCALL_FAST | \
+/* Bits of the control word that a call of this class cannot have. */
+#define ODD_BITS(class)                                                                   \
+    (HV_HYPERCALL_RESERVED_BITS | (((class) & CLASS_FAST) != 0 ? 0 : HV_HYPERCALL_FAST) | \
      (((class) & CLASS_VAR) != 0 ? 0 : VAR_BITS) | (((class) & CLASS_REP) != 0 ? 0 : REP_BITS))
 
 struct call_row {
@@ -90,13 +90,11 @@ static inline bool is_granted(const struct hyperv_partition *partition, enum hyp
     return (partition->calls_granted & BIT32(call)) != 0;
 }
 
-/* Repetitions, variable header and size. Sets what input takes from the control word, and the size of
+/* Repetitions and size, of a call without odd bits. Sets what input takes from the control word, and the size of
  * the whole input. */
-static inline hv_status_t check_shape(const struct call_row *row, uint64_t control,
-                                      struct hyperv_input *input, uint32_t *bytes)
+static ALWAYS_INLINE hv_status_t check_shape(const struct call_row *row, uint64_t control,
+                                             struct hyperv_input *input, uint32_t *bytes)
 {
-    bool is_fast = (control & HV_HYPERCALL_FAST) != 0;
-
     if ((control & (VAR_BITS | REP_BITS | HV_HYPERCALL_FAST)) == 0 &&
         (row->call_class & CLASS_REP) == 0) {
         /* The most frequent shape. */
@@ -109,17 +107,12 @@ static inline hv_status_t check_shape(const struct call_row *row, uint64_t contr
     input->var_words = (uint32_t)bits_get(control, 26, 17);
     input->rep_count = (uint32_t)bits_get(control, 43, 32);
     input->rep_start = (uint32_t)bits_get(control, 59, 48);
-    if ((row->call_class & CLASS_REP) != 0 ? input->rep_start >= input->rep_count
-                                           : (input->rep_count | input->rep_start) != 0) {
-        return HV_STATUS_INVALID_HYPERCALL_INPUT;
-    }
-    if ((input->var_words != 0 && (row->call_class & CLASS_VAR) == 0) ||
-        (is_fast && (row->call_class & CLASS_FAST) == 0)) {
+    if ((row->call_class & CLASS_REP) != 0 && input->rep_start >= input->rep_count) {
         return HV_STATUS_INVALID_HYPERCALL_INPUT;
     }
     *bytes =
         row->input_bytes + input->var_words * WORD_BYTES + input->rep_count * row->element_bytes;
-    return *bytes <= (is_fast ? HV_HYPERCALL_FAST_MAX_BYTES : PAGE_BYTES)
+    return *bytes <= ((control & HV_HYPERCALL_FAST) != 0 ? HV_HYPERCALL_FAST_MAX_BYTES : PAGE_BYTES)
                ? HV_STATUS_SUCCESS
                : HV_STATUS_INVALID_HYPERCALL_INPUT;
 }
@@ -143,10 +136,12 @@ static inline const volatile void *find_page(struct hyperv_vp *vp, uint64_t page
     return vp->input_at;
 }
 
-/* Copies the input once: through volatile, since the guest may change it meanwhile. */
-static inline hv_status_t copy_input(const struct hyperv_input *input, uint64_t address,
-                                     uint32_t bytes)
+/* Finds the input in memory and copies all but the list: through volatile, since the guest may change it
+ * meanwhile. bytes: of the whole. */
+static ALWAYS_INLINE hv_status_t take_memory(struct hyperv_input *input, const struct call_row *row,
+                                             uint64_t address, uint32_t bytes)
 {
+    uint32_t header_words = row->input_bytes / WORD_BYTES + input->var_words;
     uint64_t page = align_down(address, PAGE_BYTES);
     uint64_t offset = address - page;
     const volatile uint64_t *words;
@@ -160,10 +155,24 @@ static inline hv_status_t copy_input(const struct hyperv_input *input, uint64_t 
         return HV_STATUS_INVALID_ALIGNMENT;
     }
     words += offset / WORD_BYTES;
-    for (uint32_t i = 0; i < bytes / WORD_BYTES; i++) {
+    input->list = words + header_words;
+    for (uint32_t i = 0; i < header_words; i++) {
         input->words[i] = words[i];
     }
     return HV_STATUS_SUCCESS;
+}
+
+/* Input in registers: the two general ones, then XMM0 to XMM5 (TLFS "XMM Fast Hypercall Input"). What
+ * lies behind the call's size means nothing. */
+static void take_registers(struct hyperv_input *input, const struct call_row *row, uint64_t first,
+                           uint64_t second)
+{
+    const struct hyperv_vp *vp = input->vp;
+
+    input->words[0] = first;
+    input->words[1] = second;
+    vp->partition->ops->read_xmm(vp->context, input->words + 2);
+    input->list = input->words + row->input_bytes / WORD_BYTES + input->var_words;
 }
 
 static enum hyperv_outcome outcome_of(hv_status_t status)
@@ -195,31 +204,34 @@ static inline uint64_t end_call(struct hyperv_vp *vp, enum hyperv_call call, hv_
 /* Stands for no result: #UD. No status with repetitions looks like it. */
 #define RESULT_UNDEFINED (~0ull)
 
-/* A call with bits that keep it from the shortest way, or that is not granted: it is refused. */
-NOINLINE static uint64_t refuse(struct hyperv_input *input, enum hyperv_call call, uint64_t control)
+/* A call with bits that it cannot have, or that is not granted. */
+NOINLINE static uint64_t refuse(struct hyperv_vp *vp, enum hyperv_call call, uint64_t control)
 {
-    struct hyperv_vp *vp = input->vp;
-    hv_status_t status;
-    uint32_t bytes;
+    hv_status_t status = HV_STATUS_INVALID_HYPERCALL_INPUT;
 
-    if ((control & HV_HYPERCALL_RESERVED_BITS) != 0) {
-        return end_call(vp, call, HV_STATUS_INVALID_HYPERCALL_INPUT, 0);
+    if ((control & HV_HYPERCALL_RESERVED_BITS) == 0 && !is_granted(vp->partition, call)) {
+        status = HV_STATUS_ACCESS_DENIED;
     }
-    if (!is_granted(vp->partition, call)) {
-        return end_call(vp, call, HV_STATUS_ACCESS_DENIED, 0);
-    }
-    status = check_shape(&rows[call], control, input, &bytes);
-    if (status != HV_STATUS_SUCCESS) {
-        return end_call(vp, call, status, 0);
-    }
-    /* Fast: no call that is offered fits the two general registers, and XMM input is not offered. */
-    vp->calls[call][HYPERV_OUTCOME_UNDEFINED]++;
-    return RESULT_UNDEFINED;
+    return end_call(vp, call, status, 0);
 }
 
-/* A call whose code is known: all that comes after the check of the mode. */
-static inline uint64_t serve(struct hyperv_input *input, enum hyperv_call call, uint64_t control,
-                             uint64_t address)
+static ALWAYS_INLINE uint64_t finish(const struct hyperv_input *input, enum hyperv_call call)
+{
+    struct hyperv_vp *vp = input->vp;
+    hv_status_t status = rows[call].handler(input);
+
+    if (__builtin_expect(status != HV_STATUS_SUCCESS, 0)) {
+        /* Elements before the start count as done; of the others all are, or none. */
+        return end_call(vp, call, status, input->rep_start);
+    }
+    vp->calls[call][HYPERV_OUTCOME_SUCCESS]++;
+    return (uint64_t)input->rep_count << HV_HYPERCALL_REP_SHIFT;
+}
+
+/* A call whose code is known: all that comes after the check of the mode. address: of the input, or in
+ * the fast form its first word; second: there its second word. */
+static ALWAYS_INLINE uint64_t serve(struct hyperv_input *input, enum hyperv_call call,
+                                    uint64_t control, uint64_t address, uint64_t second)
 {
     const struct call_row *row = &rows[call];
     struct hyperv_vp *vp = input->vp;
@@ -227,22 +239,24 @@ static inline uint64_t serve(struct hyperv_input *input, enum hyperv_call call, 
     uint32_t bytes;
 
     if (__builtin_expect((control & row->odd_bits) != 0 || !is_granted(vp->partition, call), 0)) {
-        return refuse(input, call, control);
+        return refuse(vp, call, control);
     }
     status = check_shape(row, control, input, &bytes);
-    if (status == HV_STATUS_SUCCESS) {
-        status = copy_input(input, address, bytes);
+    if (status == HV_STATUS_SUCCESS && (control & HV_HYPERCALL_FAST) == 0) {
+        status = take_memory(input, row, address, bytes);
     }
     if (__builtin_expect(status != HV_STATUS_SUCCESS, 0)) {
         return end_call(vp, call, status, 0);
     }
-    status = row->handler(input);
-    if (__builtin_expect(status != HV_STATUS_SUCCESS, 0)) {
-        /* Elements before the start count as done; of the others all are, or none. */
-        return end_call(vp, call, status, input->rep_start);
+    if ((control & HV_HYPERCALL_FAST) != 0) {
+        /* No call that is offered fits into the two general registers. */
+        if (!vp->partition->features.xmm_input) {
+            vp->calls[call][HYPERV_OUTCOME_UNDEFINED]++;
+            return RESULT_UNDEFINED;
+        }
+        take_registers(input, row, address, second);
     }
-    vp->calls[call][HYPERV_OUTCOME_SUCCESS]++;
-    return (uint64_t)input->rep_count << HV_HYPERCALL_REP_SHIFT;
+    return finish(input, call);
 }
 
 /* The status of a call that does not exist; reserved bits are looked at first. */
@@ -260,7 +274,7 @@ NOINLINE static enum hyperv_call_result serve_64_bit(struct hyperv_vp *vp, uint6
                                                      uint64_t *buffer, enum hyperv_call call)
 {
     struct hyperv_input input = {.vp = vp, .words = buffer};
-    uint64_t result = serve(&input, call, gpr[GPR_RCX], gpr[GPR_RDX]);
+    uint64_t result = serve(&input, call, gpr[GPR_RCX], gpr[GPR_RDX], gpr[GPR_R8]);
 
     if (result == RESULT_UNDEFINED) {
         return HYPERV_RESULT_UD;
@@ -289,7 +303,8 @@ enum hyperv_call_result hyperv_call_32_bit(struct hyperv_vp *vp, uint64_t gpr[GP
     uint64_t address = pair_of(gpr[GPR_RBX], gpr[GPR_RCX]);
     enum hyperv_call call = find_call((uint16_t)control);
     uint64_t result = call == HYPERV_CALL_UNKNOWN ? refuse_unknown(vp, control)
-                                                  : serve(&input, call, control, address);
+                                                  : serve(&input, call, control, address,
+                                                          pair_of(gpr[GPR_RDI], gpr[GPR_RSI]));
 
     if (result == RESULT_UNDEFINED) {
         return HYPERV_RESULT_UD;

@@ -25,6 +25,8 @@
 struct hyperv_features {
     bool is_on;         /* hv: false: no leaf, no MSR, no call */
     bool tlbflush;      /* hv-tlbflush: the four flush calls, recommended; needs vpindex */
+    bool tlbflush_ext;  /* hv-tlbflush-ext: extended ranges in their lists; needs tlbflush */
+    bool xmm_input;     /* hv-xmm-input: fast calls with up to 112 bytes in registers */
     bool time;          /* hv-time: reference counter and, with an invariant TSC, the TSC page */
     bool frequencies;   /* hv-frequencies */
     bool vapic;         /* hv-vapic: EOI, ICR and TPR by MSR, VP assist page */
@@ -44,6 +46,7 @@ struct hyperv_facts {
     uint32_t lp_count;       /* of the machine */
     uint32_t physical_bits;  /* width of guest-physical addresses */
     uint32_t canonical_bits; /* 48, or 57 when the guest may set CR4.LA57 */
+    uint32_t list_pages_max; /* a list that names more pages is a flush of all */
 };
 
 /* The pages that lie over the guest's memory; where both are at one address the first is seen. */
@@ -54,6 +57,9 @@ enum hyperv_overlay {
 };
 
 #define HYPERV_OVERLAY_MAPPED BIT64(0)
+
+/* Of the registers that fast calls use. */
+#define HYPERV_XMM_WORDS 12u
 
 /*
  * What vmx/ does for this folder. context is hyperv_vp.context of the calling VP. None may fail
@@ -66,6 +72,8 @@ struct hyperv_ops {
     /* Where a page of guest RAM is. NULL: not RAM of this guest, or hidden. The answer for a page is
      * always the same. */
     const volatile void *(*ram_page)(void *context, gpa_t page);
+    /* XMM0 to XMM5 of the calling VP, low halves first. */
+    void (*read_xmm)(void *context, uint64_t words[HYPERV_XMM_WORDS]);
     /* Copies bytes (in one page) to guest RAM. False: as above. */
     bool (*write_gpa)(void *context, gpa_t to, const void *from, size_t bytes);
 
@@ -161,7 +169,8 @@ struct hyperv_vp {
     uint64_t input_page;
     const volatile void *input_at;
     uint64_t calls[HYPERV_CALL_COUNT][HYPERV_OUTCOME_COUNT];
-    uint64_t gvas_flushed; /* pages named by list calls, per call and not per target */
+    /* Pages named by list calls, per call and not per target; of a list that is too long, up to there. */
+    uint64_t gvas_flushed;
 };
 
 /* ---- Setting up ---- */

@@ -11,6 +11,7 @@ static void resolve(struct hyperv_features *features, const struct hyperv_facts 
         return;
     }
     features->tlbflush = features->tlbflush && features->vpindex;
+    features->tlbflush_ext = features->tlbflush_ext && features->tlbflush;
     features->time = features->time && has_time;
     features->runtime = features->runtime && has_time;
     features->frequencies = features->frequencies && facts->tsc_hz != 0 && facts->apic_hz != 0;
@@ -33,6 +34,7 @@ static uint64_t privileges_of(const struct hyperv_features *features,
            privilege_if(features->vapic, HV_ACCESS_INTR_CTRL_REGS) |
            privilege_if(features->vpindex, HV_ACCESS_VP_INDEX) |
            privilege_if(features->reset, HV_ACCESS_RESET_REG) |
+           privilege_if(features->tlbflush_ext, HV_ENABLE_EXTENDED_GVA_RANGES) |
            privilege_if(features->frequencies, HV_ACCESS_FREQUENCY_REGS) |
            privilege_if(features->tsc_invariant, HV_ACCESS_TSC_INVARIANT_CONTROLS);
 }
@@ -43,6 +45,12 @@ static uint32_t features_edx_of(const struct hyperv_features *features)
 
     if (features->frequencies) {
         edx |= HV_FEATURE_FREQUENCY_REGS;
+    }
+    if (features->xmm_input) {
+        edx |= HV_FEATURE_XMM_HYPERCALL_INPUT;
+    }
+    if (features->tlbflush_ext) {
+        edx |= HV_FEATURE_EXTENDED_GVA_RANGES;
     }
     return edx;
 }

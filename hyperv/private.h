@@ -12,7 +12,9 @@
 /* A hypercall whose input has been checked against its table row and copied. */
 struct hyperv_input {
     struct hyperv_vp *vp;
-    uint64_t *words;    /* fixed header, variable header, list; ours alone */
+    uint64_t *words; /* fixed header and variable header, and room for the list; ours alone */
+    /* The list. The guest may change it at any time: each element is read once. */
+    const volatile uint64_t *list;
     uint32_t var_words; /* size of the variable header */
     uint32_t rep_count; /* of the whole list; 0 for simple calls */
     uint32_t rep_start; /* below rep_count */

@@ -41,6 +41,7 @@
 #define HV_ACCESS_TSC_INVARIANT_CONTROLS      BIT64(15)
 #define HV_POST_MESSAGES                      BIT64(32 + 4)
 #define HV_SIGNAL_EVENTS                      BIT64(32 + 5)
+#define HV_ENABLE_EXTENDED_GVA_RANGES         BIT64(32 + 15)
 #define HV_ENABLE_EXTENDED_HYPERCALLS         BIT64(32 + 20)
 
 /* Leaf 3 EDX. */

@@ -31,6 +31,12 @@ static const volatile void *ram_page(void *context, gpa_t page)
     return guest_memory_at(&lp->machine->partition->memory, page, PAGE_BYTES);
 }
 
+static void read_xmm(void *context, uint64_t words[HYPERV_XMM_WORDS])
+{
+    (void)context;
+    cpu_read_xmm0_to_5(words);
+}
+
 static bool write_gpa(void *context, gpa_t to, const void *from, size_t bytes)
 {
     const struct lp *lp = context;
@@ -166,6 +172,7 @@ static void flush(void *context, const struct flush_request *request)
 const struct hyperv_ops hv_ops = {
     .read_tsc = read_tsc,
     .ram_page = ram_page,
+    .read_xmm = read_xmm,
     .write_gpa = write_gpa,
     .overlay_map = overlay_map,
     .overlay_unmap = overlay_unmap,

@@ -64,7 +64,7 @@ void vmcs_setup_controls(const struct partition *partition, const struct vcpu *v
  * a machine check shuts the processor down; OSXSAVE, for XSETBV on the guest's behalf. */
 static uint64_t host_cr4(void)
 {
-    uint64_t cr4 = CR4_PAE | CR4_VMXE | cpu_read_msr(MSR_IA32_VMX_CR4_FIXED0);
+    uint64_t cr4 = CR4_PAE | CR4_OSFXSR | CR4_VMXE | cpu_read_msr(MSR_IA32_VMX_CR4_FIXED0);
     uint32_t eax, ebx, ecx, edx;
 
     cpu_cpuid(1, 0, &eax, &ebx, &ecx, &edx);

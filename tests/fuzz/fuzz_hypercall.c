@@ -30,13 +30,15 @@ struct header {
 #define BIT_64        2u
 #define BIT_LA57      4u
 #define BIT_NO_FLUSH  8u
+#define BIT_XMM       16u
+#define BIT_EXTENDED  32u
 
 struct guest {
     struct hyperv_partition partition;
     struct hyperv_vp vp;
     struct hv_reference_tsc_page page;
     uint8_t memory[PAGE_BYTES];
-    uint32_t lookups, flushes;
+    uint32_t lookups, flushes, xmm_reads;
     const uint8_t *input; /* the copy, up to */
     const uint8_t *input_end;
 };
@@ -62,6 +64,14 @@ static const volatile void *ram_page(void *context, gpa_t page)
     guest.lookups++;
     require(is_aligned(page.value, PAGE_BYTES) && page.value >> PHYS_BITS == 0);
     return page.value == INPUT ? guest.memory : NULL;
+}
+
+/* The beginning of the page, too. */
+static void read_xmm(void *context, uint64_t words[HYPERV_XMM_WORDS])
+{
+    (void)context;
+    guest.xmm_reads++;
+    memcpy(words, guest.memory, HYPERV_XMM_WORDS * sizeof(*words));
 }
 
 static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
@@ -114,13 +124,17 @@ static void flush(void *context, const struct flush_request *request)
                 first >> 63 == last >> 63);
         pages += flush_range_pages(request->ranges[i]);
     }
-    require(pages == request->page_count);
-    require((request->kind == FLUSH_KIND_LIST) == (request->range_count != 0));
+    require(request->is_widened || pages == request->page_count);
+    require(!request->is_widened || request->kind == FLUSH_KIND_ALL);
+    require(request->is_widened ||
+            (request->kind == FLUSH_KIND_LIST) == (request->range_count != 0));
+    require(request->kind != FLUSH_KIND_LIST || pages <= 32);
 }
 
 static const struct hyperv_ops ops = {
     .read_tsc = read_tsc,
     .ram_page = ram_page,
+    .read_xmm = read_xmm,
     .overlay_map = overlay_map,
     .overlay_sync = overlay_sync,
     .flush = flush,
@@ -129,15 +143,22 @@ static const struct hyperv_ops ops = {
 static void set_up(const struct header *header)
 {
     struct hyperv_features features = {
-        .is_on = true, .vpindex = true, .tlbflush = (header->bits & BIT_NO_FLUSH) == 0};
+        .is_on = true,
+        .vpindex = true,
+        .tlbflush = (header->bits & BIT_NO_FLUSH) == 0,
+        .tlbflush_ext = (header->bits & BIT_EXTENDED) != 0,
+        .xmm_input = (header->bits & BIT_XMM) != 0,
+    };
     struct hyperv_facts facts = {
         .vp_limit = header->vp_limit,
         .vp_max = 4096,
         .physical_bits = PHYS_BITS,
         .canonical_bits = (header->bits & BIT_LA57) != 0 ? 57 : 48,
+        .list_pages_max = 32,
     };
 
     guest.lookups = 0;
+    guest.xmm_reads = 0;
     guest.flushes = 0;
     hyperv_partition_init(&guest.partition, &ops, &features, &facts, &guest.page, 0);
     hyperv_vp_init(&guest.vp, &guest.partition, 0, NULL);
@@ -155,7 +176,8 @@ static void check_result(const struct header *header, uint64_t result)
     require(status != 0 || reps == bits_get(header->control, 43, 32));
     require(status == 0 || guest.flushes == 0);
     require(status == 5 || status == 0 || reps == 0 ||
-            (status == 3 && guest.lookups == 1)); /* the set's size is seen after the copy */
+            (status == 3 &&
+             guest.lookups + guest.xmm_reads == 1)); /* the set's size is seen after the copy */
     require((header->bits & BIT_NO_FLUSH) == 0 || status != 0);
     require(guest.flushes == 0 || bits_get(header->control, 31, 27) == 0);
 }
@@ -186,14 +208,16 @@ static void call(const struct header *header)
     guest.input = (const uint8_t *)buffer;
     guest.input_end = guest.input + input_bytes(header->control);
     if (hyperv_hypercall(&guest.vp, &caller, gpr, buffer) == HYPERV_RESULT_UD) {
-        require(caller.cpl != 0 || !caller.is_protected || is_fast);
-        require(guest.lookups + guest.flushes == 0);
+        require(caller.cpl != 0 || !caller.is_protected ||
+                (is_fast && (header->bits & BIT_XMM) == 0));
+        require(guest.lookups + guest.xmm_reads + guest.flushes == 0);
     } else {
         require(caller.cpl == 0 && caller.is_protected);
         check_result(header, caller.is_64_bit_code ? gpr[GPR_RAX]
                                                    : gpr[GPR_RDX] << 32 | (uint32_t)gpr[GPR_RAX]);
     }
-    require(guest.lookups <= 1 && guest.flushes <= guest.lookups);
+    require(guest.lookups + guest.xmm_reads <= 1 &&
+            guest.flushes <= guest.lookups + guest.xmm_reads);
     require(hyperv_calls_total(&guest.vp, HYPERV_CALL_COUNT) == 1);
     free(buffer);
 }

@@ -58,6 +58,13 @@
 #define HV_FLAG_ALL_PROCESSORS 1ull
 #define HV_FLAG_ALL_SPACES     2ull
 #define HV_FLAG_NON_GLOBAL     4ull
+#define HV_FLAG_EXTENDED       8ull
+
+/* Of an extended range. */
+#define HV_RANGE_LARGE (1ull << 11)
+#define HV_RANGE_1_GIB (1ull << 12)
+#define HV_2_MIB       0x200000ull
+#define HV_1_GIB       0x40000000ull
 
 /* Input blocks, in words of 8 bytes. */
 enum { HV_SPACE, HV_FLAGS, HV_MASK, HV_LIST };
@@ -120,6 +127,9 @@ struct hv_outcome hv_try(uint64_t code, uint64_t control, uint64_t input);
 /* test_hv_insn.asm */
 void hv_direct(void); /* VMCALL, RET */
 uint64_t hv_call_at(uint64_t code, uint64_t control, uint64_t input);
+/* A fast call: 14 words of input in RDX, R8 and XMM0 to XMM5. Returns ~0 when the call has changed one of
+ * these. */
+uint64_t hv_fast_call(uint64_t code, uint64_t control, const uint64_t *input);
 /* The ticks of such a call; hv_nothing is code that returns at once, for what the measuring takes. */
 uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input);
 void hv_nothing(void);

@@ -24,6 +24,52 @@ hv_call_at:
         add     rsp, 8
         ret
 
+; uint64_t hv_fast_call(uint64_t code, uint64_t control, const uint64_t input[14])
+%macro load_xmm 1
+        movups  xmm%1, [rbx + 16 + 16 * %1]
+%endmacro
+%macro compare_xmm 1
+        movq    rcx, xmm%1
+        cmp     rcx, [rbx + 16 + 16 * %1]
+        jne     .changed
+        movhlps xmm%1, xmm%1
+        movq    rcx, xmm%1
+        cmp     rcx, [rbx + 24 + 16 * %1]
+        jne     .changed
+%endmacro
+
+global hv_fast_call:function hidden
+align 16
+hv_fast_call:
+        push    rbx
+        mov     rbx, rdx
+        mov     rcx, rsi
+        mov     rdx, [rbx]
+        mov     r8, [rbx + 8]
+        load_xmm 0
+        load_xmm 1
+        load_xmm 2
+        load_xmm 3
+        load_xmm 4
+        load_xmm 5
+        call    rdi
+        cmp     rdx, [rbx]
+        jne     .changed
+        cmp     r8, [rbx + 8]
+        jne     .changed
+        compare_xmm 0
+        compare_xmm 1
+        compare_xmm 2
+        compare_xmm 3
+        compare_xmm 4
+        compare_xmm 5
+        pop     rbx
+        ret
+.changed:
+        mov     rax, -1
+        pop     rbx
+        ret
+
 ; void hv_nothing(void)
 global hv_nothing:function hidden
 align 16

@@ -67,13 +67,45 @@ static uint64_t prepare_set(enum hv_way way, uint64_t *input, uint64_t page, uin
     return HV_FLUSH_SPACE_EX | HV_BANKS(banks);
 }
 
+/* The form in memory that a fast form or one with extended ranges is like. */
+static enum hv_way base_of(enum hv_way way)
+{
+    static const enum hv_way bases[] = {
+        [HV_WAY_FAST_SPACE] = HV_WAY_SPACE, [HV_WAY_FAST_LIST] = HV_WAY_LIST,
+        [HV_WAY_FAST_EX] = HV_WAY_EX,       [HV_WAY_FAST_LIST_EX] = HV_WAY_LIST_EX,
+        [HV_WAY_RANGE_4K] = HV_WAY_LIST,    [HV_WAY_RANGE_2M] = HV_WAY_LIST,
+        [HV_WAY_RANGE_1G] = HV_WAY_LIST,
+    };
+
+    return way < HV_WAY_FAST_SPACE ? way : bases[way];
+}
+
+static void use_extended_range(enum hv_way way, uint64_t *input, uint64_t page)
+{
+    input[HV_FLAGS] |= HV_FLAG_EXTENDED;
+    if (way == HV_WAY_RANGE_2M) {
+        input[HV_LIST] = (page & ~(HV_2_MIB - 1)) | HV_RANGE_LARGE;
+    } else if (way == HV_WAY_RANGE_1G) {
+        input[HV_LIST] = (page & ~(HV_1_GIB - 1)) | HV_RANGE_LARGE | HV_RANGE_1_GIB;
+    }
+}
+
 void hv_flush(enum hv_way way, uint64_t address, uint64_t mask)
 {
     uint64_t *input = hv_input();
-    uint64_t control = way < HV_WAY_EX ? prepare_mask(way, input, address, mask)
-                                       : prepare_set(way, input, address, mask);
-    uint64_t result = hv_call(control, hv_address(input));
+    enum hv_way base = base_of(way);
+    uint64_t control = base < HV_WAY_EX ? prepare_mask(base, input, address, mask)
+                                        : prepare_set(base, input, address, mask);
     uint64_t wanted = control & HV_REPS(0xFFF);
+    uint64_t result;
 
+    if (way >= HV_WAY_RANGE_4K) {
+        use_extended_range(way, input, address);
+    }
+    if (way >= HV_WAY_FAST_SPACE && way <= HV_WAY_FAST_LIST_EX) {
+        result = hv_fast_call(hv_address(hv_pages[0]), control | HV_FAST, input);
+    } else {
+        result = hv_call(control, hv_address(input));
+    }
     CHECK(result == wanted, "way %u: call %lx gives %lx", way, control, result);
 }

@@ -24,6 +24,15 @@ enum hv_way {
     HV_WAY_LIST_EX,
     HV_WAY_LIST_EX_TWO_BANKS,
     HV_WAY_LIST_EX_ALL,
+    /* Input in registers. */
+    HV_WAY_FAST_SPACE,
+    HV_WAY_FAST_LIST,
+    HV_WAY_FAST_EX,
+    HV_WAY_FAST_LIST_EX,
+    /* Extended ranges: pages of 4 KiB, of 2 MiB, of 1 GiB. */
+    HV_WAY_RANGE_4K,
+    HV_WAY_RANGE_2M,
+    HV_WAY_RANGE_1G,
     HV_WAY_COUNT
 };
 

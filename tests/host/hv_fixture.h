@@ -38,6 +38,8 @@ struct hv_world {
     bool refuses_maps;
     uint32_t lookups;     /* of pages of guest memory */
     uint64_t last_lookup; /* address */
+    uint64_t xmm[HYPERV_XMM_WORDS];
+    uint32_t xmm_reads;
     uint64_t eoi, icr, tpr;
     bool refuses_apic;
     uint32_t resets;
@@ -73,6 +75,14 @@ static inline const volatile void *world_ram_page(void *context, gpa_t page)
     world->lookups++;
     world->last_lookup = page.value;
     return world_memory(world, page.value, PAGE_BYTES);
+}
+
+static inline void world_read_xmm(void *context, uint64_t words[HYPERV_XMM_WORDS])
+{
+    struct hv_world *world = context;
+
+    world->xmm_reads++;
+    memcpy(words, world->xmm, sizeof(world->xmm));
 }
 
 static inline bool world_write_gpa(void *context, gpa_t to, const void *from, size_t bytes)
@@ -199,6 +209,7 @@ static inline void world_flush(void *context, const struct flush_request *reques
 static const struct hyperv_ops world_ops = {
     .read_tsc = world_read_tsc,
     .ram_page = world_ram_page,
+    .read_xmm = world_read_xmm,
     .write_gpa = world_write_gpa,
     .overlay_map = world_overlay_map,
     .overlay_unmap = world_overlay_unmap,
@@ -212,6 +223,7 @@ static const struct hyperv_ops world_ops = {
     .flush = world_flush,
 };
 
+/* All of the first version; fast input and extended ranges have tests of their own. */
 static const struct hyperv_features all_features = {
     .is_on = true,
     .tlbflush = true,
@@ -232,6 +244,7 @@ static const struct hyperv_facts usual_facts = {
     .lp_count = 8,
     .physical_bits = PHYS_BITS,
     .canonical_bits = 48,
+    .list_pages_max = UINT32_MAX,
 };
 
 static inline void world_init(struct hv_world *world, const struct hyperv_features *features,

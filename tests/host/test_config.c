@@ -58,6 +58,7 @@ static void test_defaults(void **context)
     assert_int_equal(config.triple_fault, CONFIG_TRIPLE_FAULT_RESET);
     assert_int_equal(config.guest_ipi, CONFIG_GUEST_IPI_TRAP);
     assert_true(config.hv_enabled);
+    assert_int_equal(config.flush_pages, 32);
     assert_true(config.console_enabled);
     assert_int_equal(config.console_port, 0x3F8);
     assert_int_equal(config.console_baud, 115200);
@@ -67,16 +68,21 @@ static void test_defaults(void **context)
 
 static void test_all_keys(void **context)
 {
-    struct boot_config config = parse_ok("mode=passthrough\n"
-                                         "boot=\\EFI\\Linux\\vmlinuz.efi\n"
-                                         "options=console=ttyS0 root=/dev/sda1 # no comment\n"
-                                         "hv=off\nconsole=com2\nbaud=57600\nlog=debug\n"
-                                         "triplefault=halt\nguest-ipi=direct\n");
+    struct boot_config config =
+        parse_ok("mode=passthrough\n"
+                 "boot=\\EFI\\Linux\\vmlinuz.efi\n"
+                 "options=console=ttyS0 root=/dev/sda1 # no comment\n"
+                 "hv=off\nconsole=com2\nbaud=57600\nlog=debug\n"
+                 "triplefault=halt\nguest-ipi=direct\n"
+                 "hv-xmm-input=off\nhv-tlbflush-ext=on\nflush-pages=4096\n");
 
     (void)context;
     assert_string_equal(config.boot_path, "\\EFI\\Linux\\vmlinuz.efi");
     assert_string_equal(config.options, "console=ttyS0 root=/dev/sda1 # no comment");
     assert_false(config.hv_enabled);
+    assert_int_equal(config.hv.xmm_input, CONFIG_SWITCH_OFF);
+    assert_int_equal(config.hv.tlbflush_ext, CONFIG_SWITCH_ON);
+    assert_int_equal(config.flush_pages, 4096);
     assert_int_equal(config.console_port, 0x2F8);
     assert_int_equal(config.console_baud, 57600);
     assert_int_equal(config.log_level, CONFIG_LOG_DEBUG);
@@ -155,6 +161,11 @@ static void test_refusals(void **context)
         {"mode=overcommit", 1, "no overcommit mode yet"},
         {"mode=native", 1, "mode=native: must be passthrough"},
         {"hv-time=maybe", 1, "hv-time=maybe: must be auto, on or off"},
+        {"hv-xmm-input=1", 1, "hv-xmm-input=1: must be auto, on or off"},
+        {"flush-pages=", 1, "flush-pages=: must be a number from 0 to 4096"},
+        {"flush-pages=4097", 1, "flush-pages=4097: must be a number from 0 to 4096"},
+        {"flush-pages=0000032", 1, "flush-pages=0000032: must be a number from 0 to 4096"},
+        {"flush-pages=-1", 1, "flush-pages=-1: must be a number from 0 to 4096"},
         {"hv=yes", 1, "hv=yes: must be on or off"},
         {"boot=", 1, "must be a path from the root"},
         {"boot=EFI\\x.efi", 1, "must be a path from the root"},

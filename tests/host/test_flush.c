@@ -62,7 +62,7 @@ static void test_merging(void **state)
 static void test_lists(void **state)
 {
     uint64_t ranges[FLUSH_SLOTS + 1];
-    uint64_t zero = 0, last = 0xFFFFFFFFFFFFF000ull, long_range = PAGE(1) | FLUSH_PAGES_MAX;
+    uint64_t zero = 0, last = 0xFFFFFFFFFFFFF000ull, long_range = PAGE(1) | FLUSH_PAGES_DEFAULT;
 
     (void)state;
     for (uint32_t i = 0; i <= FLUSH_SLOTS; i++) {
@@ -101,7 +101,7 @@ static void test_lists(void **state)
 static void test_overflow(void **state)
 {
     uint64_t ranges[FLUSH_SLOTS];
-    uint64_t half = PAGE(100) | (FLUSH_PAGES_MAX / 2);
+    uint64_t half = PAGE(100) | (FLUSH_PAGES_DEFAULT / 2);
 
     (void)state;
     for (uint32_t i = 0; i < FLUSH_SLOTS; i++) {
@@ -122,6 +122,33 @@ static void test_overflow(void **state)
     serve();
     assert_int_equal(world.call_count, 1);
     expect_call(0, FLUSH_INVVPID_SINGLE, 0);
+}
+
+/* The limit of pages is the machine's: the last that are invalidated one by one, and the first that are
+ * not; with 0 lists are flushes of all. */
+static void test_page_limit(void **state)
+{
+    static const uint32_t limits[] = {0, 1, 2, 32, 60};
+
+    (void)state;
+    for (uint32_t i = 0; i < ARRAY_LEN(limits); i++) {
+        uint64_t fits = PAGE(1) | (limits[i] - 1), exceeds = PAGE(1) | limits[i];
+
+        world.machine.pages_max = limits[i];
+        if (limits[i] != 0) {
+            send_to_bank(FLUSH_KIND_LIST, 1, &fits, 1);
+            assert_int_equal(word_of(0), FLUSH_WORD_LIST);
+            serve();
+            assert_int_equal(world.call_count, limits[i]);
+            expect_call(limits[i] - 1, FLUSH_INVVPID_ADDRESS, PAGE(limits[i]));
+        }
+        if (limits[i] <= 0xFFF) {
+            send_to_bank(FLUSH_KIND_LIST, 1, &exceeds, 1);
+            serve();
+            assert_int_equal(world.call_count, 1);
+            expect_call(0, FLUSH_INVVPID_SINGLE, 0);
+        }
+    }
 }
 
 /* What the processor lacks is replaced by what drops more. */
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup(test_merging, set_up_other),
         cmocka_unit_test_setup(test_lists, set_up_other),
         cmocka_unit_test_setup(test_overflow, set_up_other),
+        cmocka_unit_test_setup(test_page_limit, set_up_other),
         cmocka_unit_test_setup(test_fallback, set_up_other),
         cmocka_unit_test_setup(test_served_while_published, set_up),
         cmocka_unit_test_setup(test_lp_change, set_up),

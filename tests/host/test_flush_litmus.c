@@ -189,6 +189,7 @@ static void play(bool is_gva_round)
                                             .vps = litmus.vp_table,
                                             .vp_count = 2,
                                             .invvpid_types = FLUSH_HAS(FLUSH_INVVPID_SINGLE),
+                                            .pages_max = FLUSH_PAGES_DEFAULT,
                                             .watchdog_ticks = UINT64_MAX};
     for (uint32_t i = 0; i < 2; i++) {
         litmus.lp_table[i] = &litmus.lps[i];

@@ -76,6 +76,23 @@ static void test_switches(void **context)
     }
 }
 
+/* Extended ranges are a bit in EDX and one in EBX, and nothing without the flush calls. */
+static void test_input_forms(void **context)
+{
+    struct hyperv_features features = all_features;
+
+    (void)context;
+    features.xmm_input = true;
+    world_init(&world, &features, &usual_facts);
+    check_leaf(0x40000003, 0x8A73, 0, 0, 0x00040110);
+    features.tlbflush_ext = true;
+    world_init(&world, &features, &usual_facts);
+    check_leaf(0x40000003, 0x8A73, 0x8000, 0, 0x00044110);
+    features.tlbflush = false;
+    world_init(&world, &features, &usual_facts);
+    check_leaf(0x40000003, 0x8A73, 0, 0, 0x00040110);
+}
+
 static void test_reset_is_shown(void **context)
 {
     struct hyperv_features features = all_features;
@@ -169,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_worked_values),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_input_forms),
         cmocka_unit_test(test_reset_is_shown),
         cmocka_unit_test(test_what_the_machine_lacks),
         cmocka_unit_test(test_architectural_leaves),

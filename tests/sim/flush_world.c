@@ -78,6 +78,7 @@ int set_up(void **state)
                                            .vps = world.vp_table,
                                            .vp_count = VPS,
                                            .invvpid_types = ALL_TYPES,
+                                           .pages_max = FLUSH_PAGES_DEFAULT,
                                            .watchdog_ticks = WATCHDOG};
     for (uint32_t i = 0; i < LPS; i++) {
         world.lp_table[i] = &world.lps[i];

@@ -274,6 +274,7 @@ static void set_up(struct sim *sim, uint64_t seed)
                                           .vp_count = scenario->vp_count,
                                           .vps = sim->vp_table,
                                           .invvpid_types = scenario->invvpid_types,
+                                          .pages_max = FLUSH_PAGES_DEFAULT,
                                           .watchdog_ticks = WATCHDOG_NS};
     for (uint32_t i = 0; i < scenario->lp_count; i++) {
         sim->lp_table[i] = &sim->lps[i].shared;
