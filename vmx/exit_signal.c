@@ -69,7 +69,7 @@ static void give_debug_exception(struct vcpu *vcpu)
 }
 
 /* An INT1 instruction comes as a privileged software exception: given back as what it was. */
-static void give_software_debug_exception(struct vcpu *vcpu)
+static void give_software_debug_exception(struct lp *lp, struct vcpu *vcpu)
 {
     keep_single_step_consistent();
     vcpu->vmx->event = (struct pending_event){
@@ -77,6 +77,7 @@ static void give_software_debug_exception(struct vcpu *vcpu)
             exit_encode_injection(INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION, EXCEPTION_DB, false),
         .instruction_length = vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH),
     };
+    lp_owe_service(lp);
 }
 
 enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
@@ -97,7 +98,7 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
     switch (interruption.vector) {
     case EXCEPTION_DB:
         if (interruption.type == INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION) {
-            give_software_debug_exception(vcpu);
+            give_software_debug_exception(lp, vcpu);
         } else {
             give_debug_exception(vcpu);
         }

@@ -44,6 +44,13 @@ step_borders:
         dq      step_sequence.after_nop
 section .text
 
+; void raise_int1(void): INT1, whose #DB is a trap: its handler goes on at int1_border.
+global int1_border:data hidden
+function raise_int1
+        db      0xF1
+int1_border:
+        ret
+
 ; void shadow_cpuid(void): an interrupt is pending. STI keeps it back for one instruction, and that
 ; one exits: the interrupt must come at shadow_cpuid_border.
 global shadow_cpuid_border:data hidden

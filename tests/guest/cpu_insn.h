@@ -11,6 +11,9 @@
 void step_sequence(void);
 extern const uint64_t step_borders[STEP_BORDERS];
 
+void raise_int1(void);
+extern const uint8_t int1_border[];
+
 void shadow_cpuid(void);
 extern const uint8_t shadow_cpuid_border[];
 

@@ -56,6 +56,31 @@ static void test_single_step(void)
     CHECK(smp_call_each(single_step_here, NULL), "a processor does not answer");
 }
 
+static void note_int1(struct trap_frame *frame)
+{
+    step_rips[0] = frame->rip;
+    step_count++;
+}
+
+/* Nothing else is going on that would end guest mode: the #DB must come by itself. */
+static void int1_here(void *arg)
+{
+    struct cpu *cpu = cpu_this();
+
+    (void)arg;
+    step_count = 0;
+    cpu->debug_hook = note_int1;
+    raise_int1();
+    cpu->debug_hook = NULL;
+    CHECK(step_count == 1, "%u traps", step_count);
+    CHECK(step_rips[0] == (uintptr_t)int1_border, "the trap is at %lx", step_rips[0]);
+}
+
+static void test_int1(void)
+{
+    CHECK(smp_call_each(int1_here, NULL), "a processor does not answer");
+}
+
 static uint64_t interrupt_rip;
 
 static void note_rip(struct trap_frame *frame)
@@ -249,6 +274,7 @@ static void test_xapic_forms(void)
 
 static const struct test tests[] = {
     {"single_step", test_single_step},
+    {"int1", test_int1},
     {"sti_shadow", test_sti_shadow},
     {"halt", test_halt},
     {"string_io", test_string_io},
