@@ -232,7 +232,6 @@ enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_
     uint64_t reserved =
         APIC_BASE_RESERVED_LOW | ~(BIT64(vcpu->partition->controls.physical_address_bits) - 1);
 
-    (void)lp;
     if ((value & reserved) != 0 || !is_transition_legal(mode_of(old), mode_of(value)) ||
         ((value & IA32_APIC_BASE_EXTD) != 0 && !vcpu->partition->cpuid.shows_x2apic)) {
         return EXIT_ACTION_GP;
@@ -245,6 +244,9 @@ enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_
     }
     /* Which processor the boot processor is, is the hardware's. */
     value = (value & ~IA32_APIC_BASE_BSP) | (old & IA32_APIC_BASE_BSP);
+    /* As if an NMI had come: follow_mode may lose one. */
+    lp->nmi_arrived = true;
+    lp_owe_service(lp);
     if (!follow_mode(cpu_read_msr(MSR_IA32_APIC_BASE), mode_of(value), value)) {
         return EXIT_ACTION_GP;
     }

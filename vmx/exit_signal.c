@@ -154,6 +154,8 @@ enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu)
     flush_arrive(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
     guest_state_start((uint8_t)vmcs_read(VMCS_EXIT_QUALIFICATION));
     inv_vpid_all(vcpu->partition, vcpu);
+    /* Signals that were posted meanwhile came with kicks that this state does not take. */
+    lp_owe_service(lp);
     return EXIT_ACTION_RESUME;
 }
 

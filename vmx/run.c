@@ -27,6 +27,8 @@ void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
     *--stack = first_exit;
     *--stack = 0; /* rbp */
     lp->saved_rsp = (uint64_t)(uintptr_t)stack;
+    /* What was posted before this LP could take a kick. */
+    lp_owe_service(lp);
 }
 
 /* The guest did what cannot be emulated, or an entry failed: it ends here, with a report. */
@@ -229,13 +231,18 @@ static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 /* The way with something to do; run_seq is even. */
 NOINLINE static enum entry_outcome enter_after_service(struct lp *lp, struct vcpu *vcpu)
 {
-    do {
+    for (;;) {
         serve(lp, vcpu);
         if (flush_is_pending(&lp->hv->flush_vcpu)) {
             flush_serve(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
         }
         publish(lp);
-    } while (!settle(lp, vcpu));
+        if (settle(lp, vcpu)) {
+            break;
+        }
+        /* Left in the VMCS, the event would be overwritten by another one, or outlive an INIT. */
+        inject_take_back(vcpu);
+    }
     if (vmx_state_is_waiting_in_hardware(vcpu->vmx)) {
         return enter_waiting_in_hardware(lp);
     }
