@@ -154,8 +154,8 @@ static bool init_lp(struct startup *startup, uint32_t index)
     struct machine *machine = startup->machine;
     struct partition *partition = machine->partition;
     struct lp *lp = machine->lps[index];
-    void *scratch =
-        page_pool_take(&startup->pool, pages_of(flush_lp_scratch_bytes(machine->lp_count)));
+    void *scratch = page_pool_take(
+        &startup->pool, pages_of(flush_lp_scratch_bytes(machine->lp_count, partition->vcpu_count)));
 
     lp->hv = page_pool_take(&startup->pool, pages_of(sizeof(struct hv_lp)));
     if (lp->hv == NULL || scratch == NULL) {
@@ -177,8 +177,8 @@ uint64_t startup_hv_pages(const struct startup *startup)
     uint64_t count = startup->mp.count;
 
     return 2 + 2 * pages_of(count * sizeof(void *)) +
-           count *
-               (pages_of(sizeof(struct hv_lp)) + pages_of(flush_lp_scratch_bytes((uint32_t)count)));
+           count * (pages_of(sizeof(struct hv_lp)) +
+                    pages_of(flush_lp_scratch_bytes((uint32_t)count, (uint32_t)count)));
 }
 
 static void describe(const struct startup *startup)

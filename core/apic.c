@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/apic.h"
 
+#include "core/apic_send.h"
 #include "core/compiler.h"
 #include "core/cpu.h"
 #include "core/idt.h"
 #include "core/msr.h"
 
 #define X2APIC_MSR(index)        (0x800u + ((uint32_t)(index) >> 4))
-#define APIC_SEND_POLLS          1000000u
 #define APIC_VECTOR_WORDS        8u /* of 32 vectors, 16 bytes apart */
 #define APIC_MAX_IN_SERVICE      256u
 #define APIC_SVR_RESET           0xFFu
@@ -20,17 +20,12 @@ bool apic_is_x2apic(void)
     return (cpu_read_msr(MSR_IA32_APIC_BASE) & IA32_APIC_BASE_EXTD) != 0;
 }
 
-static volatile uint32_t *page_register(uint32_t offset)
-{
-    return (volatile uint32_t *)(uintptr_t)(APIC_PAGE + offset);
-}
-
 static uint32_t read_offset(uint32_t offset)
 {
     if (apic_is_x2apic()) {
         return (uint32_t)cpu_read_msr(X2APIC_MSR(offset));
     }
-    return *page_register(offset);
+    return *apic_page_register(offset);
 }
 
 static void write_offset(uint32_t offset, uint32_t value)
@@ -39,7 +34,7 @@ static void write_offset(uint32_t offset, uint32_t value)
         cpu_write_msr(X2APIC_MSR(offset), value);
         return;
     }
-    *page_register(offset) = value;
+    *apic_page_register(offset) = value;
 }
 
 uint32_t apic_read(enum apic_register index)
@@ -59,44 +54,13 @@ uint32_t apic_id(void)
     return apic_is_x2apic() ? id : id >> 24;
 }
 
-static bool wait_until_sent(void)
-{
-    for (uint32_t poll = 0; poll < APIC_SEND_POLLS; poll++) {
-        if ((*page_register(APIC_ICR_LOW) & APIC_ICR_DELIVERY_PENDING) == 0) {
-            return true;
-        }
-        cpu_pause();
-    }
-    return false;
-}
-
 enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after)
 {
-    return apic_send_in_mode(apic_is_x2apic(), low, destination, icr_high_after);
-}
-
-enum status apic_send_in_mode(bool is_x2apic, uint32_t low, uint32_t destination,
-                              uint32_t icr_high_after)
-{
-    if (is_x2apic) {
-        cpu_fence_before_x2apic();
-        cpu_write_msr(MSR_IA32_X2APIC_ICR, ((uint64_t)destination << 32) | low);
+    if (apic_is_x2apic()) {
+        apic_send_x2apic(low, destination);
         return STATUS_OK;
     }
-    if (destination > APIC_BROADCAST_XAPIC) {
-        return STATUS_OUT_OF_RANGE;
-    }
-    if (!wait_until_sent()) {
-        return STATUS_TIMED_OUT;
-    }
-    *page_register(APIC_ICR_HIGH) = destination << 24;
-    /* Stores to the uncached page are in program order with earlier ones, which are visible first. */
-    *page_register(APIC_ICR_LOW) = low;
-    if (!wait_until_sent()) {
-        return STATUS_TIMED_OUT;
-    }
-    *page_register(APIC_ICR_HIGH) = icr_high_after;
-    return STATUS_OK;
+    return apic_send_xapic(low, destination, icr_high_after);
 }
 
 /* Whether any vector from 32 * first_word on is set. */

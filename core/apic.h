@@ -68,10 +68,6 @@ void apic_write(enum apic_register index, uint32_t value);
  */
 enum status apic_send(uint32_t low, uint32_t destination, uint32_t icr_high_after);
 
-/* The same for who knows this LP's mode: reading it would take longer than the rest. */
-enum status apic_send_in_mode(bool is_x2apic, uint32_t low, uint32_t destination,
-                              uint32_t icr_high_after);
-
 /* As INIT leaves a local APIC (SDM: "Local APIC State After It Receives an INIT-Deassert ... INIT
  * Reset"): all registers at their reset values but id and mode, nothing requested or in service.
  * Interrupts off; opens a window in which pending interrupts are taken and dropped. */

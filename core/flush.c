@@ -23,6 +23,18 @@ const char *flush_counter_name(enum flush_counter counter)
 
 /* The sender's side. */
 
+/* A slot holds a range plus 1, so that 0 means free: page 0 alone is a range that is 0. The sum does not
+ * wrap, since the last page has no successor in a range. */
+static uint64_t slot_of(uint64_t range)
+{
+    return range + 1;
+}
+
+static uint64_t range_of(uint64_t slot)
+{
+    return slot - 1;
+}
+
 /* Puts a range into a free slot. Returns whether there was one. */
 static bool fill_slot(struct flush_pending *pending, uint64_t range)
 {
@@ -32,7 +44,7 @@ static bool fill_slot(struct flush_pending *pending, uint64_t range)
         /* Release: the guest's change of its page tables happened before; pairs with the exchange
          * in take_ranges. Nobody else's element is overwritten, since the slot must be free. */
         if (atomic_load_explicit(&pending->slots[i], memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong_explicit(&pending->slots[i], &expected, range,
+            atomic_compare_exchange_strong_explicit(&pending->slots[i], &expected, slot_of(range),
                                                     memory_order_release, memory_order_relaxed)) {
             return true;
         }
@@ -150,21 +162,11 @@ static ALWAYS_INLINE void send_to_all(struct sending *sending)
 }
 
 /* Whether the request's list can be carried out page by page. */
-static bool is_listable(const struct flush_machine *machine, const struct flush_request *request)
+static ALWAYS_INLINE bool is_listable(const struct flush_machine *machine,
+                                      const struct flush_request *request)
 {
-    uint32_t pages = 0;
-
-    if (request->range_count > FLUSH_SLOTS ||
-        (machine->invvpid_types & FLUSH_HAS(FLUSH_INVVPID_ADDRESS)) == 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < request->range_count; i++) {
-        pages += flush_range_pages(request->ranges[i]);
-        if (request->ranges[i] == 0 || pages > machine->pages_max) {
-            return false;
-        }
-    }
-    return true;
+    return request->range_count <= FLUSH_SLOTS && request->page_count <= machine->pages_max &&
+           (machine->invvpid_types & FLUSH_HAS(FLUSH_INVVPID_ADDRESS)) != 0;
 }
 
 /* What is to be done on each target, decided once. */
@@ -236,7 +238,8 @@ static uint32_t take_ranges(struct flush_pending *pending, uint64_t *ranges)
         }
         /* Acquire: pairs with fill_slot. An element whose sender has not come to the word yet may be
          * among them: it is carried out now, and once more for its bit nothing is found. */
-        ranges[count++] = atomic_exchange_explicit(&pending->slots[i], 0, memory_order_acquire);
+        ranges[count++] =
+            range_of(atomic_exchange_explicit(&pending->slots[i], 0, memory_order_acquire));
     }
     return count;
 }

@@ -34,7 +34,7 @@ struct flush_request {
      * Lookaside Buffer Flush"). Every page is canonical and no range wraps: whoever decodes has
      * clipped them. */
     const uint64_t *ranges;
-    uint64_t page_count;    /* of all ranges, for counters and traces */
+    uint64_t page_count;    /* of all ranges */
     uint64_t address_space; /* as the guest named it: for traces, never to filter by */
 };
 

@@ -30,8 +30,7 @@
 /*
  * Any LP adds, the LP that runs the vCPU takes. A slot is free when 0; senders fill it by
  * compare-and-swap and set FLUSH_WORD_LIST after that; the taker clears the word and then the slots.
- * An element is one word, so it cannot be torn. (The range of page 0 alone would be 0; a flush of all
- * stands for it.)
+ * An element is one word, so it cannot be torn.
  */
 struct flush_pending {
     ALIGNED(CACHE_LINE_BYTES) _Atomic uint64_t word;

@@ -17,8 +17,6 @@
  * flush_send, and by whoever changes the EPT.
  */
 
-#define FLUSH_LPS_MAX 1024u
-
 /* The types in the order of their numbers (SDM volume 3, "INVVPID"). */
 enum flush_invvpid {
     FLUSH_INVVPID_ADDRESS,
@@ -64,10 +62,13 @@ struct flush_machine {
     uint64_t watchdog_ticks; /* 100 ms */
 };
 
-/* What a sender remembers of an LP: values that were odd, or 0. */
+/* What a sender remembers of an LP. Odd numbers are waited for. An LP that several targets were found on
+ * stands here several times: the later ones cost a look and no kick. */
 struct flush_seen {
+    struct lp_shared *lp;
     uint64_t run_seq;
     uint64_t gva_seq;
+    uint32_t lp_id;
 };
 
 /* The engine's part of an LP, touched by that LP alone. */
@@ -77,41 +78,22 @@ struct flush_lp {
     void *context; /* for the ops */
     uint32_t lp_id;
     uint32_t seen_count;
-    uint64_t wait_begin;     /* when the kicks began */
-    struct flush_seen *seen; /* by lp_id; all zero between two waits */
-    uint16_t *seen_ids;      /* those that are not zero */
+    uint64_t wait_begin; /* when the kicks began */
+    struct flush_seen *seen;
 };
 
-/* Bytes of the scratch memory that an LP needs in a machine with lp_count LPs (up to FLUSH_LPS_MAX). */
-static inline size_t flush_lp_scratch_bytes(uint32_t lp_count)
+/* Bytes of the scratch memory that an LP needs: a sender remembers each LP or each target once. */
+static inline size_t flush_lp_scratch_bytes(uint32_t lp_count, uint32_t vp_count)
 {
-    return lp_count * (sizeof(struct flush_seen) + sizeof(uint16_t));
+    return (lp_count > vp_count ? lp_count : vp_count) * sizeof(struct flush_seen);
 }
 
-/* Sets up an LP's part. scratch: flush_lp_scratch_bytes zeroed bytes, aligned to 8, which stay the
- * LP's. Before the LP's first entry. */
+/* Sets up an LP's part. scratch: flush_lp_scratch_bytes bytes, aligned to 8, which stay the LP's. Before
+ * the LP's first entry. */
 void flush_lp_init(struct flush_lp *self, const struct flush_machine *machine, uint32_t lp_id,
                    void *context, void *scratch);
 
 enum flush_where { FLUSH_WHERE_ROOT, FLUSH_WHERE_GUEST };
-
-/* Puts an LP among those that are waited for; at least one of the two is odd. Only for flush_wait_add. */
-static inline void flush_wait_remember(struct flush_lp *self, uint32_t lp_id, uint64_t run_seq,
-                                       uint64_t gva_seq)
-{
-    struct flush_seen *seen = &self->seen[lp_id];
-
-    if ((seen->run_seq | seen->gva_seq) == 0) {
-        self->seen_ids[self->seen_count++] = (uint16_t)lp_id;
-    }
-    if ((run_seq & 1) != 0) {
-        /* An LP that was added before has left guest mode since, or has the same value. */
-        seen->run_seq = run_seq;
-    }
-    if ((gva_seq & 1) != 0) {
-        seen->gva_seq = gva_seq;
-    }
-}
 
 /*
  * Looks where an LP is and remembers what is to be waited for: guest mode, and root mode's use of a
@@ -120,7 +102,7 @@ static inline void flush_wait_remember(struct flush_lp *self, uint32_t lp_id, ui
  */
 static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id)
 {
-    const struct lp_shared *target = self->machine->lps[lp_id];
+    struct lp_shared *target = self->machine->lps[lp_id];
     uint64_t run_seq, gva_seq;
 
     flush_step();
@@ -133,7 +115,7 @@ static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp
      * this load reads page tables that hold the guest's change. */
     gva_seq = atomic_load_explicit(&target->gva_seq, memory_order_seq_cst);
     if (((run_seq | gva_seq) & 1) != 0) {
-        flush_wait_remember(self, lp_id, run_seq, gva_seq);
+        self->seen[self->seen_count++] = (struct flush_seen){target, run_seq, gva_seq, lp_id};
     }
     return (run_seq & 1) != 0 ? FLUSH_WHERE_GUEST : FLUSH_WHERE_ROOT;
 }

@@ -115,6 +115,7 @@ static inline hv_status_t decode_kind(const struct hyperv_input *input, uint64_t
     if (input->rep_count != 0) {
         /* NON_GLOBAL means nothing here: a range is flushed with its global pages. */
         decode_list(input, (flags & HV_FLUSH_USE_EXTENDED_RANGE_FORMAT) != 0, list_at, request);
+        input->vp->gvas_flushed += request->page_count;
     } else {
         request->kind = (flags & HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY) != 0 ? FLUSH_KIND_NON_GLOBAL
                                                                          : FLUSH_KIND_ALL;
@@ -122,15 +123,12 @@ static inline hv_status_t decode_kind(const struct hyperv_input *input, uint64_t
     return HV_STATUS_SUCCESS;
 }
 
-/* Hands the request on, unless there is nothing to do. */
+/* Hands the request on, unless no canonical page is left in its list. */
 static inline void flush(struct hyperv_vp *vp, const struct flush_request *request)
 {
-    vp->gvas_flushed += request->page_count;
-    if ((request->kind == FLUSH_KIND_LIST && request->range_count == 0) ||
-        (!request->targets.is_all && request->targets.valid_banks == 0)) {
-        return;
+    if (request->kind != FLUSH_KIND_LIST || request->range_count != 0) {
+        vp->partition->ops->flush(vp->context, request);
     }
-    vp->partition->ops->flush(vp->context, request);
 }
 
 hv_status_t flush_handle(const struct hyperv_input *input)
@@ -182,7 +180,7 @@ hv_status_t flush_handle_ex(const struct hyperv_input *input)
     request.targets.banks = input->words + HEADER_WORDS_EX;
     /* The set's size counts even where its contents do not. */
     status = decode_kind(input, header->flags, HEADER_WORDS_EX + input->var_words, &request);
-    if (status == HV_STATUS_SUCCESS) {
+    if (status == HV_STATUS_SUCCESS && (request.targets.is_all || header->valid_bank_mask != 0)) {
         flush(input->vp, &request);
     }
     return status;

@@ -10,8 +10,7 @@ typedef enum hyperv_msr_result msr_reader(struct hyperv_vp *vp, uint64_t *value)
 typedef enum hyperv_msr_result msr_writer(struct hyperv_vp *vp, uint64_t value);
 
 struct msr_row {
-    uint32_t msr;
-    uint64_t privilege;
+    uint64_t privilege; /* 0: there is no such MSR */
     msr_reader *read;
     msr_writer *write;
 };
@@ -270,35 +269,40 @@ static enum hyperv_msr_result write_vp_assist_page(struct hyperv_vp *vp, uint64_
 
 /* ---- The table ---- */
 
+/* By number: some few hundred rows, most of them empty, are cheaper than a search on each exit. */
+#define ROW(msr) [(msr)-HV_X64_MSR_FIRST]
+
 static const struct msr_row rows[] = {
-    {HV_X64_MSR_GUEST_OS_ID, HV_ACCESS_HYPERCALL_MSRS, read_guest_os_id, write_guest_os_id},
-    {HV_X64_MSR_HYPERCALL, HV_ACCESS_HYPERCALL_MSRS, read_hypercall, write_hypercall},
-    {HV_X64_MSR_VP_INDEX, HV_ACCESS_VP_INDEX, read_vp_index, NULL},
-    {HV_X64_MSR_RESET, HV_ACCESS_RESET_REG, read_reset, write_reset},
-    {HV_X64_MSR_VP_RUNTIME, HV_ACCESS_VP_RUNTIME_REG, read_vp_runtime, NULL},
-    {HV_X64_MSR_TIME_REF_COUNT, HV_ACCESS_PARTITION_REFERENCE_COUNTER, read_time_ref_count, NULL},
-    {HV_X64_MSR_REFERENCE_TSC, HV_ACCESS_PARTITION_REFERENCE_TSC, read_reference_tsc,
-     write_reference_tsc},
-    {HV_X64_MSR_TSC_FREQUENCY, HV_ACCESS_FREQUENCY_REGS, read_tsc_frequency, NULL},
-    {HV_X64_MSR_APIC_FREQUENCY, HV_ACCESS_FREQUENCY_REGS, read_apic_frequency, NULL},
-    {HV_X64_MSR_EOI, HV_ACCESS_INTR_CTRL_REGS, NULL, write_eoi},
-    {HV_X64_MSR_ICR, HV_ACCESS_INTR_CTRL_REGS, read_icr, write_icr},
-    {HV_X64_MSR_TPR, HV_ACCESS_INTR_CTRL_REGS, read_tpr, write_tpr},
-    {HV_X64_MSR_VP_ASSIST_PAGE, HV_ACCESS_INTR_CTRL_REGS, read_vp_assist_page,
-     write_vp_assist_page},
-    {HV_X64_MSR_TSC_INVARIANT_CONTROL, HV_ACCESS_TSC_INVARIANT_CONTROLS, read_tsc_invariant_control,
-     write_tsc_invariant_control},
+    ROW(HV_X64_MSR_GUEST_OS_ID) = {HV_ACCESS_HYPERCALL_MSRS, read_guest_os_id, write_guest_os_id},
+    ROW(HV_X64_MSR_HYPERCALL) = {HV_ACCESS_HYPERCALL_MSRS, read_hypercall, write_hypercall},
+    ROW(HV_X64_MSR_VP_INDEX) = {HV_ACCESS_VP_INDEX, read_vp_index, NULL},
+    ROW(HV_X64_MSR_RESET) = {HV_ACCESS_RESET_REG, read_reset, write_reset},
+    ROW(HV_X64_MSR_VP_RUNTIME) = {HV_ACCESS_VP_RUNTIME_REG, read_vp_runtime, NULL},
+    ROW(HV_X64_MSR_TIME_REF_COUNT) = {HV_ACCESS_PARTITION_REFERENCE_COUNTER, read_time_ref_count,
+                                      NULL},
+    ROW(HV_X64_MSR_REFERENCE_TSC) = {HV_ACCESS_PARTITION_REFERENCE_TSC, read_reference_tsc,
+                                     write_reference_tsc},
+    ROW(HV_X64_MSR_TSC_FREQUENCY) = {HV_ACCESS_FREQUENCY_REGS, read_tsc_frequency, NULL},
+    ROW(HV_X64_MSR_APIC_FREQUENCY) = {HV_ACCESS_FREQUENCY_REGS, read_apic_frequency, NULL},
+    ROW(HV_X64_MSR_EOI) = {HV_ACCESS_INTR_CTRL_REGS, NULL, write_eoi},
+    ROW(HV_X64_MSR_ICR) = {HV_ACCESS_INTR_CTRL_REGS, read_icr, write_icr},
+    ROW(HV_X64_MSR_TPR) = {HV_ACCESS_INTR_CTRL_REGS, read_tpr, write_tpr},
+    ROW(HV_X64_MSR_VP_ASSIST_PAGE) = {HV_ACCESS_INTR_CTRL_REGS, read_vp_assist_page,
+                                      write_vp_assist_page},
+    ROW(HV_X64_MSR_TSC_INVARIANT_CONTROL) = {HV_ACCESS_TSC_INVARIANT_CONTROLS,
+                                             read_tsc_invariant_control,
+                                             write_tsc_invariant_control},
 };
 
 /* The row of an MSR that the partition may use, or NULL. */
-static const struct msr_row *find_row(const struct hyperv_partition *partition, uint32_t msr)
+static inline const struct msr_row *find_row(const struct hyperv_partition *partition, uint32_t msr)
 {
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (rows[i].msr == msr) {
-            return (partition->privileges & rows[i].privilege) != 0 ? &rows[i] : NULL;
-        }
+    uint32_t number = msr - HV_X64_MSR_FIRST;
+
+    if (number >= ARRAY_LEN(rows) || (partition->privileges & rows[number].privilege) == 0) {
+        return NULL;
     }
-    return NULL;
+    return &rows[number];
 }
 
 enum hyperv_msr_result hyperv_read_msr(struct hyperv_vp *vp, uint32_t msr, uint64_t *value)

@@ -2,7 +2,7 @@
 # make test: everything that runs by itself. Each part writes RESULT lines under build/report/, and
 # only those are counted.
 
-.PHONY: test test-builds test-tools test-emu test-long
+.PHONY: test test-builds test-tools test-emu test-long bench
 
 test: ## set up, build, unit tests, emulator tests; the last line counts them
 	@tests/tools/run_all $(MAKE) build test-builds test-tools test-host test-emu
@@ -18,3 +18,6 @@ test-emu: ## only the emulator tests
 
 test-long: ## many boots, 8 processors, NMI storms (an hour and more)
 	@tests/tools/run_part long tests/tools/run_tests long
+
+bench: rig guests $(BUILD)/sluice.efi ## what exits, hypercalls and flushes cost, beside KVM's figures
+	@tests/tools/bench

@@ -37,27 +37,21 @@ static bool read_guest(struct lp *lp, const struct vcpu *vcpu, uint64_t address,
 }
 
 /* The frame of the delivery, with or without an error code below it: its RIP is the one that the exit
- * saved. */
+ * saved. The first two words say whether there is one at all, and mostly there is none. */
 static bool find_frame(struct lp *lp, const struct vcpu *vcpu, uint64_t frame[FRAME_WORDS])
 {
-    uint64_t words[FRAME_WORDS + 1];
     uint64_t rip = vmcs_read(VMCS_GUEST_RIP);
-    uint32_t first;
+    uint64_t rsp = vmcs_read(VMCS_GUEST_RSP);
+    uint64_t first[2];
 
-    if (!read_guest(lp, vcpu, vmcs_read(VMCS_GUEST_RSP), words, sizeof(words))) {
+    if (!read_guest(lp, vcpu, rsp, first, sizeof(first)) || (first[0] != rip && first[1] != rip)) {
         return false;
     }
-    if (words[1] == rip) {
-        first = 1;
-    } else if (words[0] == rip) {
-        first = 0;
-    } else {
-        return false;
+    if (first[1] == rip) {
+        rsp += sizeof(first[0]);
     }
-    for (uint32_t i = 0; i < FRAME_WORDS; i++) {
-        frame[i] = words[first + i];
-    }
-    return frame[1] <= UINT16_MAX && frame[4] <= UINT16_MAX && (frame[2] & RFLAGS_RESERVED_1) != 0;
+    return read_guest(lp, vcpu, rsp, frame, FRAME_WORDS * sizeof(frame[0])) && frame[0] == rip &&
+           frame[1] <= UINT16_MAX && frame[4] <= UINT16_MAX && (frame[2] & RFLAGS_RESERVED_1) != 0;
 }
 
 static bool load_segment(struct lp *lp, const struct vcpu *vcpu, uint16_t selector,

@@ -70,12 +70,13 @@ static enum exit_action read_synthetic(struct lp *lp, struct vcpu *vcpu, uint32_
 enum exit_action exit_rdmsr(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t msr = (uint32_t)vcpu->gpr[GPR_RCX];
-    struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
+    struct msr_rule rule;
     uint64_t value = 0;
 
     if (hyperv_has_msr(msr)) {
         return read_synthetic(lp, vcpu, msr);
     }
+    rule = msr_policy_lookup(policy_of(vcpu), msr);
     if (rule.read == MSR_FAULT || !read_emulated(vcpu, msr, rule.handler, &value)) {
         return EXIT_ACTION_GP;
     }
@@ -239,12 +240,13 @@ enum exit_action exit_wrmsr(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t msr = (uint32_t)vcpu->gpr[GPR_RCX];
     uint64_t value = (uint32_t)vcpu->gpr[GPR_RAX] | (vcpu->gpr[GPR_RDX] << 32);
-    struct msr_rule rule = msr_policy_lookup(policy_of(vcpu), msr);
+    struct msr_rule rule;
 
     if (hyperv_has_msr(msr)) {
         return hyperv_write_msr(&lp->hv->vp, msr, value) == HYPERV_MSR_OK ? EXIT_ACTION_ADVANCE
                                                                           : EXIT_ACTION_GP;
     }
+    rule = msr_policy_lookup(policy_of(vcpu), msr);
     if (rule.write == MSR_FAULT) {
         log_line(LOG_DEBUG, "msr", "WRMSR %x := %016llx refused", msr, (unsigned long long)value);
         return EXIT_ACTION_GP;

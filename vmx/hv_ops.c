@@ -207,8 +207,7 @@ static void invvpid(void *self, const struct flush_vcpu *vcpu, enum flush_invvpi
     uint16_t vpid = lp->vcpu->vmx->vpid;
 
     (void)vcpu; /* the one that runs here */
-    if (__builtin_expect(vmx_failed(vmx_invvpid((enum invvpid_type)type, vpid, address.value)),
-                         0)) {
+    if (__builtin_expect(vmx_invvpid_failed((enum invvpid_type)type, vpid, address.value), 0)) {
         panic("INVVPID type %d for VPID %u, address %llx failed", (int)type, vpid,
               (unsigned long long)address.value);
     }

@@ -10,7 +10,7 @@ void inv_vpid_all(const struct partition *partition, const struct vcpu *vcpu)
     enum invvpid_type type =
         partition->controls.has_invvpid_single ? INVVPID_SINGLE_CONTEXT : INVVPID_ALL_CONTEXTS;
 
-    if (vmx_failed(vmx_invvpid(type, vcpu->vmx->vpid, 0))) {
+    if (vmx_invvpid_failed(type, vcpu->vmx->vpid, 0)) {
         panic("INVVPID type %d for VPID %u failed", (int)type, vcpu->vmx->vpid);
     }
 }

@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vmx/kick.h"
 
-#include "core/apic.h"
+#include "core/apic_send.h"
 #include "core/log.h"
 #include "vmx/hv_ops.h"
 #include "vmx/vmx_state.h"
 
+NOINLINE static void say_failure(const struct lp *target, enum status status)
+{
+    log_line(LOG_ERROR, "kick", "the local APIC did not take a kick for LP%02u: %s", target->lp_id,
+             status_name(status));
+}
+
 bool kick_lp(struct lp *self, struct lp *target)
 {
-    enum status status;
+    const struct vmx_state *vmx = self->vcpu->vmx;
+    enum status status = STATUS_OK;
 
     /* Sequentially consistent: started is visible before the NMI can arrive, and the caller's
      * stores too; pairs with the loads in nmi_arrived (vmx/nmi.c). */
     atomic_fetch_add_explicit(&target->shared.kicks_started, 1, memory_order_seq_cst);
-    status = apic_send_in_mode(vmx_state_is_x2apic(self->vcpu->vmx),
-                               APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id,
-                               self->vcpu->vmx->icr_high);
+    if (vmx_state_is_x2apic(vmx)) {
+        apic_send_x2apic(APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id);
+    } else {
+        status = apic_send_xapic(APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id,
+                                 vmx->icr_high);
+    }
     atomic_fetch_add_explicit(&target->shared.kicks_issued, 1, memory_order_seq_cst);
     stats_count(&self->vcpu->stats, STAT_KICKS_SENT);
-    if (status != STATUS_OK) {
-        log_line(LOG_ERROR, "kick", "the local APIC did not take a kick for LP%02u: %s",
-                 target->lp_id, status_name(status));
+    if (__builtin_expect(status != STATUS_OK, 0)) {
+        say_failure(target, status);
+        return false;
     }
-    return status == STATUS_OK;
+    return true;
 }
 
 void kick_all_for_ept(struct lp *self, struct partition *partition)

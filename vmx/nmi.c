@@ -90,10 +90,13 @@ const struct root_ops root_ops = {
 /* A PMI that LVTPC delivers as NMI masks the register (SDM volume 3, "Local Vector Table"). */
 static bool has_pmi(struct vcpu *vcpu)
 {
-    uint32_t lvt = apic_read(APIC_LVT_PMI);
+    uint32_t lvt;
 
-    if ((lvt & APIC_LVT_DELIVERY_MASK) != APIC_LVT_DELIVERY_NMI || (lvt & APIC_LVT_MASKED) == 0 ||
-        vcpu->vmx->is_pmi_reported || !vcpu->vmx->is_pmi_armed) {
+    if (!vcpu->vmx->is_pmi_armed || vcpu->vmx->is_pmi_reported) {
+        return false;
+    }
+    lvt = apic_read(APIC_LVT_PMI);
+    if ((lvt & APIC_LVT_DELIVERY_MASK) != APIC_LVT_DELIVERY_NMI || (lvt & APIC_LVT_MASKED) == 0) {
         return false;
     }
     vcpu->vmx->is_pmi_reported = true;

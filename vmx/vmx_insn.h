@@ -149,20 +149,21 @@ enum invvpid_type {
     INVVPID_SINGLE_CONTEXT_RETAINING_GLOBALS = 3,
 };
 
-MUST_CHECK static inline struct vmx_result vmx_invvpid(enum invvpid_type type, uint16_t vpid,
-                                                       uint64_t gva)
+/* True when it failed. */
+MUST_CHECK static inline bool vmx_invvpid_failed(enum invvpid_type type, uint16_t vpid,
+                                                 uint64_t gva)
 {
     struct {
         uint64_t vpid;
         uint64_t linear_address;
     } descriptor = {vpid, gva};
-    struct vmx_result result;
+    bool is_failed;
 
-    __asm__ volatile("invvpid %2, %3"
-                     : "=@ccc"(result.is_fail_invalid), "=@ccz"(result.is_fail_valid)
+    __asm__ volatile("invvpid %1, %2"
+                     : "=@ccbe"(is_failed)
                      : "m"(descriptor), "r"((uint64_t)type)
                      : "memory");
-    return result;
+    return is_failed;
 }
 
 #endif

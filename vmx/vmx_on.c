@@ -164,7 +164,7 @@ static bool flush_translations(const struct vmx_controls *controls, const struct
         controls->has_invvpid_all ? INVVPID_ALL_CONTEXTS : INVVPID_SINGLE_CONTEXT;
 
     return !vmx_failed(vmx_invept(ept, ept == INVEPT_ALL_CONTEXTS ? 0 : vmx->eptp)) &&
-           !vmx_failed(vmx_invvpid(vpid, vpid == INVVPID_ALL_CONTEXTS ? 0 : vmx->vpid, 0));
+           !vmx_invvpid_failed(vpid, vpid == INVVPID_ALL_CONTEXTS ? 0 : vmx->vpid, 0);
 }
 
 /* Makes the vCPU's VMCS current and the TLB clean. NULL, or what failed. */

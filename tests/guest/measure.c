@@ -55,24 +55,37 @@ static uint64_t overhead(void)
     return least;
 }
 
-static uint64_t print_samples(const char *name, uint32_t count)
+static void sum_up(uint32_t count, struct measured *out)
 {
-    uint64_t sum = 0;
-
+    out->sum = 0;
     for (uint32_t i = 0; i < count; i++) {
-        sum += samples[i];
+        out->sum += samples[i];
     }
     sort_samples(count);
-    print_line("MEASURE %s mean=%u median=%u max=%u samples=%u", name, (uint32_t)(sum / count),
-               samples[count / 2], samples[count - 1], count);
-    return sum;
+    out->median = samples[count / 2];
+    out->max = samples[count - 1];
+}
+
+static uint64_t print_samples(const char *name, uint32_t count)
+{
+    struct measured measured;
+
+    sum_up(count, &measured);
+    print_line("MEASURE %s mean=%u median=%u max=%u samples=%u", name,
+               (uint32_t)(measured.sum / count), measured.median, measured.max, count);
+    return measured.sum;
+}
+
+static uint32_t at_most(uint32_t count)
+{
+    return count < MEASURE_SAMPLES ? count : MEASURE_SAMPLES;
 }
 
 uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count)
 {
     uint64_t empty = overhead();
 
-    count = count < MEASURE_SAMPLES ? count : MEASURE_SAMPLES;
+    count = at_most(count);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t ticks = ticks_of(fn, arg);
 
@@ -81,9 +94,18 @@ uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t co
     return print_samples(name, count);
 }
 
+void measure_quietly(uint64_t (*fn)(void *arg), void *arg, uint32_t count, struct measured *out)
+{
+    count = at_most(count);
+    for (uint32_t i = 0; i < count; i++) {
+        samples[i] = (uint32_t)fn(arg);
+    }
+    sum_up(count, out);
+}
+
 uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count)
 {
-    count = count < MEASURE_SAMPLES ? count : MEASURE_SAMPLES;
+    count = at_most(count);
     for (uint32_t i = 0; i < count; i++) {
         samples[i] = (uint32_t)fn(arg);
     }

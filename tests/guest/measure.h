@@ -13,4 +13,12 @@ uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t co
 /* The same for a function that has measured itself, and returns its ticks. */
 uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count);
 
+struct measured {
+    uint64_t sum;
+    uint32_t median, max;
+};
+
+/* The same without a line. */
+void measure_quietly(uint64_t (*fn)(void *arg), void *arg, uint32_t count, struct measured *out);
+
 #endif

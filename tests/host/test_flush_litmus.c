@@ -30,7 +30,7 @@ struct litmus {
     struct flush_vcpu *vp_table[2];
     struct flush_machine machine;
     struct flush_lp sender, target;
-    uint64_t scratch[2][8];
+    struct flush_seen scratch[2][2];
     _Atomic uint32_t at_start; /* threads that have come to the round, counted over all rounds */
     _Atomic uint32_t at_end;
     /* The sender of this round has returned, or waits for the target. Until then the target stays in

@@ -114,6 +114,9 @@ void send_to_bank(enum flush_kind kind, uint64_t bank, const uint64_t *ranges, u
                                     .ranges = ranges,
                                     .range_count = range_count};
 
+    for (uint32_t i = 0; i < range_count && kind == FLUSH_KIND_LIST; i++) {
+        request.page_count += flush_range_pages(ranges[i]);
+    }
     flush_send(&world.self, &world.vcpus[world.caller], &request);
 }
 

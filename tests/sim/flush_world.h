@@ -33,7 +33,7 @@ struct flush_world {
     struct flush_vcpu *vp_table[VPS];
     struct flush_machine machine;
     struct flush_lp self;
-    uint64_t scratch[LPS * 3];
+    struct flush_seen scratch[VPS];
     struct call calls[CALLS];
     uint32_t call_count;
     uint32_t caller; /* the vCPU that send_to_bank sends from; 0 */

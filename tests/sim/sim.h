@@ -72,7 +72,7 @@ struct sim_lp {
     struct sim_tlb tlb;
     /* What was seen, for the test to judge. */
     uint64_t uses, stale_uses, stale_data, stale_sections, sections, watchdogs, bad_invalidations;
-    uint64_t scratch[SIM_LPS_MAX * 3];
+    struct flush_seen scratch[SIM_LPS_MAX > SIM_VPS_MAX ? SIM_LPS_MAX : SIM_VPS_MAX];
 };
 
 struct sim {

@@ -184,6 +184,9 @@ void sim_guest_flush(struct sim_lp *lp)
 
     if (request.kind == FLUSH_KIND_LIST) {
         request.range_count = make_list(lp, page, ranges);
+        for (uint32_t i = 0; i < request.range_count; i++) {
+            request.page_count += flush_range_pages(ranges[i]);
+        }
     } else if (page % 2 == 0 && sim_random(lp, 4) != 0) {
         request.kind = FLUSH_KIND_NON_GLOBAL;
     }
