@@ -161,12 +161,14 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
     inject_commit(vcpu);
 }
 
-/* Whether serve has anything to do. NMIs, machine checks and events to inject set restart, and so do
- * signals, each of which comes with an NMI; attention lasts over several exits. The exit path's hot
- * case is that nothing is set. */
+/* Whether serve has anything to do. NMIs, machine checks and events to inject set restart; attention
+ * lasts over several exits. Signals come with an NMI, which sets restart too; they are looked at all the
+ * same, for the kick that could not be sent (vmx/kick.c has said so). The acquire pairs with the release
+ * of a post (vmx/signal.c). The exit path's hot case is that nothing is set. */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
-    return (lp->restart | vcpu->vmx->attention.any) != 0;
+    return (lp->restart | vcpu->vmx->attention.any |
+            atomic_load_explicit(&vcpu->signals, memory_order_acquire)) != 0;
 }
 
 /* The EPT has changed since this LP last invalidated: run_seq is made even again, since the sender
