@@ -58,6 +58,7 @@ help: ## list the targets
 	@printf '%s\n' '' 'Options of run and run-bare (docs/testing.md):' \
 	    '  CPUS=4  CPU=corei7_skylake_x  MEM=512 (MiB)  KERNEL=file  TIMEOUT=seconds for one boot' \
 	    '  HV=on (or off: without the Microsoft interface)  STRESS=6500 (rounds)' \
+	    "  CONFIG='key=value;key=value' (more lines for sluice.cfg)" \
 	    '  HOST=bochs (or qemu: QEMU/KVM with nested VT-x)' \
 	    'Of all targets: V=1 shows whole commands.'
 

@@ -17,10 +17,14 @@ void startup_describe_config(const struct startup *startup)
         efi_console_line(LOG_INFO, "console: I/O port %x, %u baud, 8N1, log=%s",
                          config->console_port, config->console_baud, levels[config->log_level]);
     }
-    efi_console_line(LOG_INFO, "options: hv=%s, guest-ipi=%s, triplefault=%s",
-                     config->hv_enabled ? "on" : "off",
-                     config->guest_ipi == CONFIG_GUEST_IPI_TRAP ? "trap" : "direct",
-                     config->triple_fault == CONFIG_TRIPLE_FAULT_RESET ? "reset" : "halt");
+    static const char *const switches[] = {
+        [CONFIG_SWITCH_AUTO] = "auto", [CONFIG_SWITCH_ON] = "on", [CONFIG_SWITCH_OFF] = "off"};
+
+    efi_console_line(
+        LOG_INFO, "options: hv=%s, hv-tlbflush=%s, flush-pages=%u, guest-ipi=%s, triplefault=%s",
+        config->hv_enabled ? "on" : "off", switches[config->hv.tlbflush], config->flush_pages,
+        config->guest_ipi == CONFIG_GUEST_IPI_TRAP ? "trap" : "direct",
+        config->triple_fault == CONFIG_TRIPLE_FAULT_RESET ? "reset" : "halt");
 }
 
 void startup_describe_memory(const struct startup *startup)

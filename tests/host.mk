@@ -65,10 +65,10 @@ test-host: ## unit tests of the pure files, with the sanitizers
 	fi; \
 	exit $$failed
 
-test-host-tsan: ## the threaded ones with the thread sanitizer
+test-host-tsan: ## the threaded unit tests with the thread sanitizer
 	@tests/tools/run_host $(MAKE) host-tsan build/report/host-tsan.txt $(HOST_THREADED)
 
-test-host-clang: ## the same, built with clang
+test-host-clang: ## the unit tests, built with clang
 	@tests/tools/run_host $(MAKE) host-clang build/report/host-clang.txt $(HOST_NAMES)
 
 cover: ## lines and branches of the pure files that the unit tests reach

@@ -74,17 +74,20 @@ KERNEL ?=
 TIMEOUT ?= 0
 # The Microsoft interface with flush calls.
 HV ?= on
+# More lines for sluice.cfg, with ; between them.
+CONFIG ?=
 # Rounds of the stress; each makes about 1.7 remote flushes.
 STRESS ?= 6500
 
 RIG_RUN_FLAGS = --build $(RIG_BUILD) --report $(BUILD)/report/run.tsv --host '$(HOST)' \
 	--cpus '$(CPUS)' --model '$(CPU)' --mem '$(MEM)' --kernel '$(KERNEL)' --timeout '$(TIMEOUT)' \
-	--stress '$(STRESS)'
+	--stress '$(STRESS)' --more-config '$(CONFIG)'
 
 .PHONY: setup rig run run-bare run-options
 
 # Before anything is built. Without Python, on a machine that is not set up, it is left to the run.
 run-options:
+	@rm -f $(BUILD)/report/run.tsv
 	@! command -v python3 >/dev/null || tests/tools/run_linux --check-only --hv '$(HV)' $(RIG_RUN_FLAGS)
 
 setup: ## install and fetch all tools (needs root once; under a second when they are there)
@@ -111,8 +114,11 @@ define RIG_SAMPLE_CONFIG
 # Sluice's configuration: one key=value a line. docs/configuration.md lists the keys.
 # Without boot=, Sluice looks for the loader of an operating system on the machine's other disks.
 mode=passthrough
-hv=on
 console=com2
+# The Microsoft interface; off leaves it out.
+hv=on
+# Recommend TLB flushes by hypercall also on machines with up to 64 processors.
+#hv-tlbflush=on
 endef
 export RIG_SAMPLE_CONFIG
 
