@@ -3,7 +3,7 @@
 # "/* UNITS: core/fmt.c core/string.c */", names the sources that are linked with it. Variants:
 # host (GCC with the address and undefined-behaviour sanitizers), host-clang (the same with clang),
 # host-tsan (GCC with the thread sanitizer, the programs that say "/* THREADS */" in their first
-# lines) and cover (GCC, counting lines).
+# lines) and cover (GCC, counting lines and branches: tests/cover.mk).
 
 HOST_TESTS := $(sort $(wildcard tests/host/test_*.c))
 HOST_NAMES := $(HOST_TESTS:tests/host/test_%.c=%)
@@ -27,7 +27,8 @@ HOST_FLAGS_host-clang := $(HOST_SANITIZE)
 HOST_CC_host-tsan := gcc
 HOST_FLAGS_host-tsan := -fsanitize=thread
 HOST_CC_cover := gcc
-HOST_FLAGS_cover := --coverage
+# Without optimization, so that a branch is one of the source.
+HOST_FLAGS_cover := --coverage -O0
 
 # $(1) variant = folder under build/
 define host_variant
@@ -53,7 +54,7 @@ $(foreach variant,$(HOST_VARIANTS),$(eval $(call host_variant,$(variant))))
 $(foreach variant,$(HOST_VARIANTS),$(foreach name,$(HOST_NAMES), \
 	$(eval $(call host_program,$(variant),$(name)))))
 
-.PHONY: test-host test-host-clang test-host-tsan cover
+.PHONY: test-host test-host-clang test-host-tsan
 
 # What the threaded programs show under the thread sanitizer is counted with the rest.
 test-host: ## unit tests of the pure files, with the sanitizers
@@ -70,10 +71,3 @@ test-host-tsan: ## the threaded unit tests with the thread sanitizer
 
 test-host-clang: ## the unit tests, built with clang
 	@tests/tools/run_host $(MAKE) host-clang build/report/host-clang.txt $(HOST_NAMES)
-
-cover: ## lines and branches of the pure files that the unit tests reach
-	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
-	@tests/tools/run_host $(MAKE) cover build/report/cover-host.txt $(HOST_NAMES)
-	@gcovr --root . --object-directory build/cover/obj build/cover/obj --exclude 'tests/.*' \
-		--print-summary --output build/report/coverage.txt
-	@sed -n '/^File/,$$p' build/report/coverage.txt
