@@ -125,6 +125,23 @@ static void test_overflow(void **state)
     expect_call(0, FLUSH_INVVPID_SINGLE, 0);
 }
 
+/* An overflow between the slots and the bit of another sender: the slot that was filled before it is
+ * emptied with the others. */
+static void test_overflow_half_way(void **state)
+{
+    uint64_t ranges[] = {PAGE(1), PAGE(3)};
+
+    (void)state;
+    for (uint32_t i = 1; i < FLUSH_SLOTS; i++) {
+        atomic_store(&world.vcpus[0].pending.slots[i], PAGE(2 * i));
+    }
+    send_to_bank(FLUSH_KIND_LIST, 1, ranges, 2);
+    assert_int_equal(counted(FLUSH_COUNTER_OVERFLOWS), 1);
+    serve();
+    assert_int_equal(world.call_count, 1);
+    expect_call(0, FLUSH_INVVPID_SINGLE, 0);
+}
+
 /* The limit of pages is the machine's: the last that are invalidated one by one, and the first that are
  * not; with 0 lists are flushes of all. */
 static void test_page_limit(void **state)
@@ -175,6 +192,8 @@ static void test_fallback(void **state)
     for (uint32_t i = 0; i < ARRAY_LEN(cases); i++) {
         world.machine.invvpid_types = cases[i].types;
         send_to_bank(cases[i].kind, 1, &range, 1);
+        /* Decided by the sender, so that no slots are filled for nothing. */
+        assert_true(word_of(0) != FLUSH_WORD_LIST || cases[i].expected == FLUSH_INVVPID_ADDRESS);
         serve();
         assert_int_equal(world.call_count, cases[i].calls);
         if (cases[i].calls != 0) {
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup(test_merging, set_up_other),
         cmocka_unit_test_setup(test_lists, set_up_other),
         cmocka_unit_test_setup(test_overflow, set_up_other),
+        cmocka_unit_test_setup(test_overflow_half_way, set_up_other),
         cmocka_unit_test_setup(test_page_limit, set_up_other),
         cmocka_unit_test_setup(test_fallback, set_up_other),
         cmocka_unit_test_setup(test_served_while_published, set_up),

@@ -14,7 +14,8 @@
 /* Targets: exactly those that exist and are named, in all banks. */
 static void test_targets(void **state)
 {
-    uint64_t banks[] = {1ull << 2 | 1ull << 3 | 1ull << 63, UINT64_MAX, UINT64_MAX};
+    /* The third belongs to bank 63: VPs that do not exist. */
+    uint64_t banks[] = {1ull << 2 | 1ull << 3 | 1ull << 63, ~(1ull << 5), UINT64_MAX};
     struct flush_request request = {
         .targets = {.valid_banks = 1 | 1ull << 2 | 1ull << 63, .banks = banks},
         .kind = FLUSH_KIND_ALL};
@@ -23,7 +24,7 @@ static void test_targets(void **state)
     (void)state;
     flush_send(&world.self, &world.vcpus[0], &request);
     for (uint32_t i = 0; i < VPS; i++) {
-        bool is_named = i == 2 || i == 63 || (i >= 128 && i < 192);
+        bool is_named = i == 2 || i == 63 || (i >= 128 && i < 192 && i != 133);
         bool is_target = is_named && world.vp_table[i] != NULL;
 
         assert_int_equal(word_of(i), is_target ? FLUSH_WORD_ALL : 0);
@@ -86,6 +87,11 @@ static void test_nobody(void **state)
     flush_send(&world.self, &world.vcpus[0], &request);
     request.targets.valid_banks = 0;
     flush_send(&world.self, &world.vcpus[0], &request);
+    /* The first behind the last VP: what stands there in the table is none. */
+    world.machine.vp_count = 7;
+    assert_non_null(world.vp_table[7]);
+    send_to_bank(FLUSH_KIND_ALL, 1ull << 7, NULL, 0);
+    assert_int_equal(word_of(7), 0);
     assert_int_equal(counted(FLUSH_COUNTER_TARGETS), 0);
 }
 
@@ -110,6 +116,21 @@ static void test_where(void **state)
     assert_int_equal(counted(FLUSH_COUNTER_WAIT_TICKS_LONGEST), 2 * (WATCHDOG / 4));
     assert_int_equal(atomic_load(&world.lps[1].kicked_seq), 11);
     assert_int_equal(world.reports, 0);
+}
+
+/* All that are in guest mode are kicked before the first is waited for. */
+static void test_kicks_in_one_batch(void **state)
+{
+    (void)state;
+    for (uint32_t i = 1; i < LPS; i++) {
+        atomic_store(&world.lps[i].run_seq, 11);
+        atomic_store(&world.vcpus[i].lp, i + 1);
+    }
+    send_to_bank(FLUSH_KIND_ALL, 0x6, NULL, 0);
+    assert_int_equal(world.kicks[1], 1);
+    assert_int_equal(world.kicks[2], 1);
+    assert_int_equal(counted(FLUSH_COUNTER_WAITS), 2);
+    assert_int_equal(world.turns, 2);
 }
 
 /* An LP in root mode that uses a guest address is waited for, but not kicked. */
@@ -200,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup(test_caller_alone, set_up),
         cmocka_unit_test_setup(test_nobody, set_up),
         cmocka_unit_test_setup(test_where, set_up),
+        cmocka_unit_test_setup(test_kicks_in_one_batch, set_up),
         cmocka_unit_test_setup(test_gva_section, set_up),
         cmocka_unit_test_setup(test_kick_left_out, set_up),
         cmocka_unit_test_setup(test_same_lp_twice, set_up),

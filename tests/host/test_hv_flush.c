@@ -65,6 +65,28 @@ static void test_kinds(void **context)
     assert_int_equal(world.request.page_count, 1);
 }
 
+/* Input that begins within its page. */
+static void test_offset(void **context)
+{
+    static const struct hyperv_caller kernel = {0, true, true};
+    uint64_t gpr[GPR_COUNT] = {[GPR_RCX] = LIST | REPS(2), [GPR_RDX] = INPUT + 0x128};
+    uint64_t *input = words + 0x128 / 8;
+
+    (void)context;
+    words[0] = 0x1000;
+    words[2] = 1;
+    input[0] = 0x2000;
+    input[2] = 2;
+    input[3] = 0x7000;
+    input[4] = 0x9000;
+    assert_int_equal(hyperv_hypercall(&world.vp, &kernel, gpr, world.buffer), HYPERV_RESULT_DONE);
+    assert_int_equal(gpr[GPR_RAX], 2ull << 32);
+    assert_int_equal(world.request.address_space, 0x2000);
+    check_named(1, 1);
+    assert_int_equal(world.request.range_count, 2);
+    assert_int_equal(world.ranges[1], 0x9000);
+}
+
 static void test_flags(void **context)
 {
     (void)context;
@@ -311,17 +333,10 @@ static void test_input_is_not_written(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_kinds),
-        CASE(test_flags),
-        CASE(test_masks),
-        CASE(test_sparse_sets),
-        CASE(test_all_vps_that_fit),
-        CASE(test_bank_counts),
-        CASE(test_formats),
-        CASE(test_canonical),
-        CASE(test_lists),
-        CASE(test_list_after_banks),
-        CASE(test_input_is_not_written),
+        CASE(test_kinds),       CASE(test_offset),           CASE(test_flags),
+        CASE(test_masks),       CASE(test_sparse_sets),      CASE(test_all_vps_that_fit),
+        CASE(test_bank_counts), CASE(test_formats),          CASE(test_canonical),
+        CASE(test_lists),       CASE(test_list_after_banks), CASE(test_input_is_not_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
