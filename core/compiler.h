@@ -4,9 +4,6 @@
 
 /* Attributes and static checks that all folders use. No code. */
 
-/* For code that a caller with constant arguments shall specialise. */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define NORETURN   __attribute__((noreturn))
 #define PRINTF_LIKE(format_index, first_arg) \
@@ -17,7 +14,8 @@
 
 #define PACKED __attribute__((packed))
 
-/* For parts of a path whose length is measured. */
+/* ALWAYS_INLINE: for parts of a path whose length is measured, and for code that a caller with constant
+ * arguments shall specialise. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NOINLINE      __attribute__((noinline))
 

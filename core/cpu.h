@@ -333,8 +333,18 @@ static inline void *cpu_read_gs_self(void)
     return self;
 }
 
-/* XMM0 to XMM5, low halves first. We do not use them, so they are the guest's. CR4.OSFXSR is set in root
- * mode. */
+/* As cpu_read_gs_self, but read anew each time: where no register survives, the compiler shall not
+ * keep an earlier value on the stack. */
+static inline void *cpu_reload_gs_self(void)
+{
+    void *self;
+
+    __asm__ volatile("mov %%gs:0, %0" : "=r"(self));
+    return self;
+}
+
+/* XMM0 to XMM5, low halves first. We do not use them, so they are the guest's. Root mode: CR4.OSFXSR is
+ * set, CR0.EM and CR0.TS are clear (vmx/vmcs_setup.c). */
 static inline void cpu_read_xmm0_to_5(uint64_t words[12])
 {
     __asm__ volatile("movups %%xmm0, 0(%0)\n\t"
@@ -346,16 +356,6 @@ static inline void cpu_read_xmm0_to_5(uint64_t words[12])
                      :
                      : "r"(words)
                      : "memory");
-}
-
-/* The same where nothing that the compiler knew is left in registers: it is not to be kept on the stack
- * from before. */
-static inline void *cpu_reload_gs_self(void)
-{
-    void *self;
-
-    __asm__ volatile("mov %%gs:0, %0" : "=r"(self));
-    return self;
 }
 
 static inline uint64_t cpu_read_rbp(void)

@@ -176,12 +176,10 @@ static ALWAYS_INLINE uint64_t word_for(const struct flush_machine *machine,
     if (request->kind == FLUSH_KIND_NON_GLOBAL) {
         return FLUSH_WORD_NON_GLOBAL;
     }
-    if (request->kind == FLUSH_KIND_LIST) {
-        if (is_listable(machine, request)) {
-            return FLUSH_WORD_LIST;
-        }
-        counters[FLUSH_COUNTER_LISTS_WIDENED]++;
-    } else if (request->is_widened) {
+    if (request->kind == FLUSH_KIND_LIST && is_listable(machine, request)) {
+        return FLUSH_WORD_LIST;
+    }
+    if (request->kind == FLUSH_KIND_LIST || request->is_widened) {
         counters[FLUSH_COUNTER_LISTS_WIDENED]++;
     }
     return FLUSH_WORD_ALL;

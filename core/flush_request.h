@@ -18,7 +18,7 @@ struct flush_targets {
     const uint64_t *banks;
 };
 
-/* What to drop. The strongest word wins: a list is looked at only when kind says so. */
+/* What to drop. ranges, range_count and page_count count for a list only. */
 enum flush_kind {
     FLUSH_KIND_ALL,        /* every translation */
     FLUSH_KIND_NON_GLOBAL, /* global translations may stay */
@@ -39,7 +39,6 @@ struct flush_request {
 };
 
 #define FLUSH_RANGE_MORE_PAGES 0xFFFull /* of a range: pages after the first */
-#define FLUSH_RANGE_PAGES_MAX  4096u
 
 static inline gva_t flush_range_start(uint64_t range)
 {

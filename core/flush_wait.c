@@ -27,13 +27,15 @@ static inline void kick(struct flush_lp *self, const struct flush_seen *seen, ui
     }
 }
 
-/* The kick that another sender has issued for the same run_seq ends the same stay in guest mode. */
+/* The kick that was issued for the same run_seq, by another sender or by us for another target on that
+ * LP, ends the same stay in guest mode. */
 static inline void kick_unless_kicked(struct flush_lp *self, const struct flush_seen *seen,
                                       uint64_t *counters)
 {
     if ((seen->run_seq & 1) == 0) {
         return;
     }
+    /* Acquire: pairs with the store in kick. */
     if (atomic_load_explicit(&seen->lp->kicked_seq, memory_order_acquire) == seen->run_seq) {
         counters[FLUSH_COUNTER_KICKS_SPARED]++;
         return;

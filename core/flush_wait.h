@@ -2,6 +2,7 @@
 #ifndef CORE_FLUSH_WAIT_H
 #define CORE_FLUSH_WAIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,7 +99,9 @@ enum flush_where { FLUSH_WHERE_ROOT, FLUSH_WHERE_GUEST };
 /*
  * Looks where an LP is and remembers what is to be waited for: guest mode, and root mode's use of a
  * guest linear address. The caller has changed what the LP checks after making run_seq odd, by a
- * sequentially consistent read-modify-write. Root mode, of another LP. Inline: once for each target.
+ * sequentially consistent read-modify-write. Root mode, of another LP. Between two flush_wait_finish at
+ * most as many calls as flush_lp_scratch_bytes was told LPs, or VPs, whichever is more. Inline: once
+ * for each target.
  */
 static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id)
 {
@@ -120,7 +123,7 @@ static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp
     return (run_seq & 1) != 0 ? FLUSH_WHERE_GUEST : FLUSH_WHERE_ROOT;
 }
 
-/* The same when there is something to do. */
+/* The out-of-line parts of the two below, which alone call them: something was added. */
 void flush_wait_kick_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
 void flush_wait_finish_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
 

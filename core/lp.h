@@ -84,9 +84,8 @@ static inline struct lp *this_lp(void)
     return cpu_read_gs_self();
 }
 
-/* What this LP's vCPU is owed (an event, a signal of its own) is looked at before its next entry. Signals
- * of other LPs need no call: each is followed by a kick, and the NMI handler sets the same flag. Root mode,
- * on this LP. */
+/* Has this LP look, before its next entry, at what its vCPU is owed: an event to inject, a source of
+ * NMIs. Root mode, on this LP. */
 static inline void lp_owe_service(struct lp *lp)
 {
     lp->restart = 1;

@@ -10,10 +10,8 @@
     (HV_FLUSH_ALL_PROCESSORS | HV_FLUSH_ALL_VIRTUAL_ADDRESS_SPACES | \
      HV_FLUSH_NON_GLOBAL_MAPPINGS_ONLY)
 
-#define WORD_BYTES sizeof(uint64_t)
-
-#define HEADER_WORDS    (sizeof(struct hv_input_flush_virtual_address) / WORD_BYTES)
-#define HEADER_WORDS_EX (sizeof(struct hv_input_flush_virtual_address_ex) / WORD_BYTES)
+#define HEADER_WORDS    (sizeof(struct hv_input_flush_virtual_address) / HYPERV_WORD_BYTES)
+#define HEADER_WORDS_EX (sizeof(struct hv_input_flush_virtual_address_ex) / HYPERV_WORD_BYTES)
 
 #define PAGE_NUMBER_BITS 52u
 
@@ -58,9 +56,10 @@ static uint64_t large_pages_of(uint64_t element)
 }
 
 /*
- * Turns the list from rep_start on into ranges. They stand where the list has its room in the buffer:
- * never more of them than there are elements. A list that names too many pages, or a large page, is a
- * flush of all, whatever else is in it: the rest is not read.
+ * Turns the list from rep_start on into ranges. They stand where the list has its room in the buffer,
+ * which in a fast call is the list itself: a range never stands behind the element that it comes
+ * from, and each element is read before its range is written. A list that names too many pages, or a
+ * large page, is a flush of all, whatever else is in it: the rest is not read.
  */
 static void decode_list(const struct hyperv_input *input, bool is_extended, size_t list_at,
                         struct flush_request *request)
@@ -110,6 +109,7 @@ static inline hv_status_t decode_kind(const struct hyperv_input *input, uint64_t
         return HV_STATUS_INVALID_PARAMETER;
     }
     request->is_widened = false;
+    request->ranges = NULL; /* handed on, though read for a list only */
     request->range_count = 0;
     request->page_count = 0;
     if (input->rep_count != 0) {

@@ -3,11 +3,9 @@
 
 /*
  * TLFS "Hypercall Interface". The order of the checks: mode (#UD), reserved bits, call code,
- * privilege, shape (repetitions, variable header, size), XMM input (#UD), the input's address, and,
- * after the one reading of the input, its parameters.
+ * privilege, shape (repetitions, variable header, size), XMM input (#UD), the input's address; then the
+ * headers are copied, once, and the call's handler checks the parameters and reads the list.
  */
-
-#define WORD_BYTES 8u
 
 enum call_class {
     CLASS_REP = 1,
@@ -53,8 +51,16 @@ hv_status_t hyperv_refuse(const struct hyperv_input *input)
     return HV_STATUS_ACCESS_DENIED;
 }
 
-/* Codes below that of the first extended call; none is 0. */
+/* Calls are found by a table up to here, none has code 0; above is only one, which find_call names. */
 #define SMALL_CODES 0x60u
+#define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) \
+    STATIC_ASSERT(                                                               \
+        (code) != 0 &&                                                           \
+        ((code) < SMALL_CODES || (int)HYPERV_CALL_##name == (int)HYPERV_CALL_QUERY_CAPABILITIES));
+#include "hyperv/hypercalls.def"
+#undef HYPERCALL
+STATIC_ASSERT((int)HYPERV_CALL_COUNT <= 32); /* bits of calls_granted */
+STATIC_ASSERT((2 + HYPERV_XMM_WORDS) * HYPERV_WORD_BYTES == HV_HYPERCALL_FAST_MAX_BYTES);
 
 static const uint8_t calls_by_small_code[SMALL_CODES] = {
 #define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) \
@@ -90,8 +96,8 @@ static inline bool is_granted(const struct hyperv_partition *partition, enum hyp
     return (partition->calls_granted & BIT32(call)) != 0;
 }
 
-/* Repetitions and size, of a call without odd bits. Sets what input takes from the control word, and the size of
- * the whole input. */
+/* Repetitions and size, of a call without odd bits. Sets what input takes from the control word,
+ * and *bytes, the size of the whole input. */
 static ALWAYS_INLINE hv_status_t check_shape(const struct call_row *row, uint64_t control,
                                              struct hyperv_input *input, uint32_t *bytes)
 {
@@ -110,8 +116,8 @@ static ALWAYS_INLINE hv_status_t check_shape(const struct call_row *row, uint64_
     if ((row->call_class & CLASS_REP) != 0 && input->rep_start >= input->rep_count) {
         return HV_STATUS_INVALID_HYPERCALL_INPUT;
     }
-    *bytes =
-        row->input_bytes + input->var_words * WORD_BYTES + input->rep_count * row->element_bytes;
+    *bytes = row->input_bytes + input->var_words * HYPERV_WORD_BYTES +
+             input->rep_count * row->element_bytes;
     return *bytes <= ((control & HV_HYPERCALL_FAST) != 0 ? HV_HYPERCALL_FAST_MAX_BYTES : PAGE_BYTES)
                ? HV_STATUS_SUCCESS
                : HV_STATUS_INVALID_HYPERCALL_INPUT;
@@ -141,12 +147,12 @@ static inline const volatile void *find_page(struct hyperv_vp *vp, uint64_t page
 static ALWAYS_INLINE hv_status_t take_memory(struct hyperv_input *input, const struct call_row *row,
                                              uint64_t address, uint32_t bytes)
 {
-    uint32_t header_words = row->input_bytes / WORD_BYTES + input->var_words;
+    uint32_t header_words = row->input_bytes / HYPERV_WORD_BYTES + input->var_words;
     uint64_t page = align_down(address, PAGE_BYTES);
     uint64_t offset = address - page;
     const volatile uint64_t *words;
 
-    if (!is_aligned(address, WORD_BYTES) || offset + bytes > PAGE_BYTES ||
+    if (!is_aligned(address, HYPERV_WORD_BYTES) || offset + bytes > PAGE_BYTES ||
         hyperv_overlay_covers(input->vp->partition, gpa(page))) {
         return HV_STATUS_INVALID_ALIGNMENT;
     }
@@ -154,7 +160,7 @@ static ALWAYS_INLINE hv_status_t take_memory(struct hyperv_input *input, const s
     if (words == NULL) {
         return HV_STATUS_INVALID_ALIGNMENT;
     }
-    words += offset / WORD_BYTES;
+    words += offset / HYPERV_WORD_BYTES;
     input->list = words + header_words;
     for (uint32_t i = 0; i < header_words; i++) {
         input->words[i] = words[i];
@@ -172,7 +178,7 @@ static void take_registers(struct hyperv_input *input, const struct call_row *ro
     input->words[0] = first;
     input->words[1] = second;
     vp->partition->ops->read_xmm(vp->context, input->words + 2);
-    input->list = input->words + row->input_bytes / WORD_BYTES + input->var_words;
+    input->list = input->words + row->input_bytes / HYPERV_WORD_BYTES + input->var_words;
 }
 
 static enum hyperv_outcome outcome_of(hv_status_t status)

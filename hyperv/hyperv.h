@@ -63,7 +63,7 @@ enum hyperv_overlay {
 
 /*
  * What vmx/ does for this folder. context is hyperv_vp.context of the calling VP. None may fail
- * unless it returns bool.
+ * unless it returns bool or a pointer.
  */
 struct hyperv_ops {
     /* The TSC of this LP, less what the guest has added to it (lp_tsc_correction). */
@@ -74,7 +74,7 @@ struct hyperv_ops {
     const volatile void *(*ram_page)(void *context, gpa_t page);
     /* XMM0 to XMM5 of the calling VP, low halves first. */
     void (*read_xmm)(void *context, uint64_t words[HYPERV_XMM_WORDS]);
-    /* Copies bytes (in one page) to guest RAM. False: as above. */
+    /* Copies bytes (in one page) to guest RAM. False: not RAM of this guest, or hidden. */
     bool (*write_gpa)(void *context, gpa_t to, const void *from, size_t bytes);
 
     /* Lays an overlay page over a guest page (hypercall: read and execute; reference TSC: read).

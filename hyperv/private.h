@@ -9,7 +9,11 @@
 /* A privilege that no partition has. */
 #define HYPERV_NEVER BIT64(63)
 
-/* A hypercall whose input has been checked against its table row and copied. */
+/* Input comes in words. */
+#define HYPERV_WORD_BYTES 8u
+
+/* A hypercall whose control word has been checked against its table row. The headers are copied; the
+ * list is not. */
 struct hyperv_input {
     struct hyperv_vp *vp;
     uint64_t *words; /* fixed header and variable header, and room for the list; ours alone */

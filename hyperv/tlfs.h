@@ -114,7 +114,6 @@ typedef uint16_t hv_status_t;
 #define HV_HYPERCALL_RESERVED_BITS  (MASK64(31, 27) | MASK64(47, 44) | MASK64(63, 60))
 #define HV_HYPERCALL_REP_SHIFT      32u
 #define HV_HYPERCALL_FAST_MAX_BYTES 112u /* two registers and XMM0-XMM5 */
-#define HV_HYPERCALL_GPR_BYTES      16u  /* the two registers */
 
 /* HV_FLUSH_FLAGS. */
 #define HV_FLUSH_ALL_PROCESSORS             BIT64(0)

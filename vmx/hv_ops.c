@@ -229,11 +229,11 @@ static void report_late(void *self, const struct flush_late *late)
     const struct lp *lp = self;
     const struct lp *target = lp->machine->lps[late->lp_id];
 
-    log_line(LOG_WARNING, "flush",
-             "LP%02u VP%03u has not left %s for 100 ms (%s %llu); kicked again", target->lp_id,
-             target->vcpu->vp_index,
+    log_line(LOG_WARNING, "flush", "LP%02u VP%03u has not left %s for 100 ms (%s %llu)%s",
+             target->lp_id, target->vcpu->vp_index,
              late->is_gva_section ? "a use of guest addresses" : "guest mode",
-             late->is_gva_section ? "gva_seq" : "run_seq", (unsigned long long)late->seq);
+             late->is_gva_section ? "gva_seq" : "run_seq", (unsigned long long)late->seq,
+             late->is_gva_section ? "" : "; kicked again");
 }
 
 const struct flush_ops hv_flush_ops = {

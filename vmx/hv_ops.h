@@ -12,7 +12,8 @@
  */
 
 /* An LP's own: the state of its vCPU in the Microsoft interface, the flush engine's halves of vCPU and
- * LP, and the buffer that hypercall input is copied to. Lies in resident memory, zeroed. */
+ * LP, and the buffer for the
+ * headers of hypercall input and the ranges made of its list. Lies in resident memory, zeroed. */
 struct hv_lp {
     struct flush_vcpu flush_vcpu;
     struct hyperv_vp vp;

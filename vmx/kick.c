@@ -26,6 +26,7 @@ bool kick_lp(struct lp *self, struct lp *target)
         status = apic_send_xapic(APIC_ICR_DELIVERY_NMI | APIC_ICR_LEVEL_ASSERT, target->apic_id,
                                  vmx->icr_high);
     }
+    /* Sequentially consistent: after the ICR write; pairs with the load in nmi_arrived. */
     atomic_fetch_add_explicit(&target->shared.kicks_issued, 1, memory_order_seq_cst);
     stats_count(&self->vcpu->stats, STAT_KICKS_SENT);
     if (__builtin_expect(status != STATUS_OK, 0)) {

@@ -119,6 +119,7 @@ static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
         (vcpu->vmx->event.information & INTERRUPTION_VALID) != 0;
     if (!vcpu->vmx->attention.has_machine_check) {
         stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
+        /* Sets restart, which serve has cleared already: the entry is thrown back once, and made anew. */
         inject_exception(vcpu, EXCEPTION_MC, 0);
     }
 }
@@ -175,7 +176,8 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
  * waits for just that, and the entry begins anew. */
 static void follow_ept(struct lp *lp, struct vcpu *vcpu, uint64_t generation)
 {
-    /* Pairs with the loads of run_seq in core/flush_wait.c. */
+    /* Sequentially consistent: pairs with the loads of run_seq in flush_wait_add (core/flush_wait.h) and in
+     * the waits of core/flush_wait.c. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     inv_ept(vcpu->partition, vcpu);
     /* Release: after the invalidation; read by reports. */

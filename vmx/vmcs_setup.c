@@ -61,7 +61,8 @@ void vmcs_setup_controls(const struct partition *partition, const struct vcpu *v
 }
 
 /* CR4 of root mode: what our code needs and nothing that the firmware may have switched on. MCE, or
- * a machine check shuts the processor down; OSXSAVE, for XSETBV on the guest's behalf. */
+ * a machine check shuts the processor down; OSFXSR, to read the XMM registers of fast hypercalls;
+ * OSXSAVE, for XSETBV on the guest's behalf. */
 static uint64_t host_cr4(void)
 {
     uint64_t cr4 = CR4_PAE | CR4_OSFXSR | CR4_VMXE | cpu_read_msr(MSR_IA32_VMX_CR4_FIXED0);
