@@ -4,69 +4,120 @@
 #include "core/flush_step.h"
 #include "tests/sim/sim.h"
 
-/* Guest mode: instructions that use and change translations, and what exits do for the guest. Odd
- * pages are global. */
+/* Guest mode: instructions that use and change translations. */
 
 #define POISON        0xDEADDEADDEADDEADull /* what a freed frame holds */
-#define RANGES_MAX    3u
-#define INSTRUCTIONS  64u /* before an exit of some kind */
-#define SECTION_STEPS 4u  /* a section takes longer than one step */
-#define HALT_TURNS    50u /* an interrupt wakes a native HLT after that */
+#define INSTRUCTIONS  64u                   /* before an exit of some kind */
+#define SECTION_STEPS 4u                    /* a section takes longer than one step */
+#define HALT_TURNS    50u                   /* an interrupt wakes a native HLT after that */
 
-static bool is_shared(uint32_t page)
+bool sim_is_shared(const struct sim_change *change)
 {
-    return page < SIM_SHARED_PAGES;
+    return change->level == SIM_LEVEL_4_KIB && change->page % SIM_TABLE_PAGES < 2;
 }
 
-/* A page walk, which the processor may begin at any moment. */
-static uint64_t walk(struct sim *sim, uint32_t page)
+static bool has_frame(uint32_t page)
 {
-    return atomic_load_explicit(&sim->page_table[page], memory_order_acquire);
+    return page % SIM_TABLE_PAGES < 2;
 }
 
-static void check_frame(struct sim_lp *lp, uint32_t page, uint64_t generation)
+/* A page that the vCPU can reach in the space where it is. */
+static uint32_t reachable_page(struct sim_lp *lp)
 {
-    if (is_shared(page) && lp->sim->frames[page][generation % SIM_FRAMES] != generation) {
+    uint32_t page = sim_random(lp, SIM_REGION_PAGES);
+    uint32_t region = sim_random(lp, 2) == 0 ? SIM_KERNEL : lp->vcpu->pcid;
+
+    return region * SIM_REGION_PAGES + page;
+}
+
+static void check_frame(struct sim_lp *lp, uint32_t page, const struct sim_path *path)
+{
+    uint32_t generation = path->generation[SIM_LEVEL_4_KIB];
+
+    if (has_frame(page) && generation != 0 &&
+        lp->sim->frames[page][generation % SIM_FRAMES] != generation) {
         lp->stale_data++;
     }
 }
 
-/* One load by a guest instruction. What is legal is read first, when the instruction begins. */
-static void use(struct sim_lp *lp, uint32_t page)
+/* What is legal, read when the instruction begins. */
+static void read_legal(struct sim_lp *lp, uint32_t page, struct sim_path *legal)
 {
-    uint32_t vp_index = lp->vcpu->vp_index;
-    uint64_t *cached = &lp->tlb.generation[vp_index][page];
-    uint64_t legal = atomic_load(&lp->sim->oldest_legal[vp_index][page]);
-
-    lp->uses++;
-    if (*cached == 0) {
-        *cached = walk(lp->sim, page);
+    for (enum sim_level level = SIM_LEVEL_1_GIB; level < SIM_LEVELS; level++) {
+        legal->generation[level] =
+            atomic_load(&lp->sim->oldest_legal[lp->vcpu->number][sim_entry_of(level, page)]);
     }
-    if (*cached < legal) {
-        lp->stale_uses++;
-    }
-    check_frame(lp, page, *cached);
 }
 
-/* Changes a page's translation. Returns false when another vCPU is changing it. */
+static bool is_older(const struct sim_path *path, const struct sim_path *legal)
+{
+    bool is = false;
+
+    for (enum sim_level level = SIM_LEVEL_1_GIB; level < SIM_LEVELS; level++) {
+        uint32_t generation = path->generation[level];
+
+        is |= generation != 0 && generation < legal->generation[level];
+    }
+    return is;
+}
+
+/* A walk, from the page tables or from a paging-structure entry, and what is cached of it. */
+static struct sim_path walk(struct sim_lp *lp, uint32_t page)
+{
+    struct sim_tlb *tlb = &lp->tlbs[lp->vcpu->number];
+    uint32_t pcid = lp->vcpu->pcid;
+    struct sim_path path = sim_tlb_begin(tlb, pcid, page, sim_random(lp, 256));
+    enum sim_level leaf = sim_space_walk(&lp->sim->space, page, &path);
+
+    sim_tlb_fill(tlb, pcid, page, leaf, &path, sim_random(lp, 256));
+    return path;
+}
+
+/* One load by a guest instruction. */
+static void use(struct sim_lp *lp, uint32_t page)
+{
+    const struct sim_path *cached;
+    struct sim_path legal, path;
+
+    read_legal(lp, page, &legal);
+    cached = sim_tlb_find(&lp->tlbs[lp->vcpu->number], lp->vcpu->pcid, page, sim_random(lp, 6));
+    path = cached != NULL ? *cached : walk(lp, page);
+    lp->uses++;
+    lp->stale_uses += is_older(&path, &legal);
+    check_frame(lp, page, &path);
+}
+
+static void choose_entry(struct sim_lp *lp, struct sim_change *change)
+{
+    uint32_t dice = sim_random(lp, 16);
+
+    change->level = SIM_LEVEL_4_KIB;
+    change->page = sim_random(lp, SIM_PAGES);
+    if (lp->sim->scenario->is_short_only || dice > 1) {
+        return;
+    }
+    change->level = dice == 0 ? SIM_LEVEL_1_GIB : SIM_LEVEL_2_MIB;
+    change->page -= change->page % (dice == 0 ? SIM_REGION_PAGES : SIM_TABLE_PAGES);
+}
+
+/* Changes an entry. Returns false when another vCPU is changing it. */
 static bool change(struct sim_lp *lp)
 {
     struct sim *sim = lp->sim;
-    struct sim_vcpu *vcpu = lp->vcpu;
-    uint32_t page = sim_random(lp, SIM_PAGES);
+    struct sim_change *change = &lp->vcpu->change;
+    uint32_t entry;
 
-    vcpu->page = page;
-    if (!is_shared(page)) {
-        vcpu->generation = atomic_fetch_add(&sim->page_table[page], 1) + 1;
-        return true;
+    choose_entry(lp, change);
+    entry = sim_entry_of(change->level, change->page);
+    if (sim_is_shared(change)) {
+        if (atomic_exchange(&sim->page_locks[change->page], true)) {
+            return false;
+        }
+        change->generation = atomic_load(&sim->space.entries[entry]) / 2 + 1;
+        sim->frames[change->page][change->generation % SIM_FRAMES] = change->generation;
     }
-    if (atomic_exchange(&sim->page_locks[page], true)) {
-        return false;
-    }
-    vcpu->generation = atomic_load(&sim->page_table[page]) + 1;
-    sim->frames[page][vcpu->generation % SIM_FRAMES] = vcpu->generation;
-    /* Release: the frame is filled before it is mapped. */
-    atomic_store_explicit(&sim->page_table[page], vcpu->generation, memory_order_release);
+    change->generation = sim_space_change(
+        &sim->space, entry, change->level != SIM_LEVEL_4_KIB && sim_random(lp, 4) == 0);
     return true;
 }
 
@@ -74,7 +125,7 @@ static bool change(struct sim_lp *lp)
 static void halt_natively(struct sim_lp *lp)
 {
     for (uint32_t turns = sim_random(lp, HALT_TURNS); turns > 0; turns--) {
-        if (atomic_load(&lp->doorbell)) {
+        if (sim_has_kick(lp)) {
             return;
         }
         (void)sched_yield();
@@ -90,8 +141,7 @@ static void never_exit(struct sim_lp *lp)
     if (sim->scenario->lp_count == 1 || atomic_exchange(&sim->is_one_away, true)) {
         return;
     }
-    while (!atomic_load(&lp->doorbell) && atomic_load(&sim->unfinished) > 1 &&
-           !atomic_load(&sim->is_stuck)) {
+    while (!sim_has_kick(lp) && atomic_load(&sim->unfinished) > 1 && !atomic_load(&sim->is_stuck)) {
         (void)sched_yield();
     }
     atomic_store(&sim->is_one_away, false);
@@ -99,7 +149,6 @@ static void never_exit(struct sim_lp *lp)
 
 static enum sim_exit exit_for(struct sim_lp *lp)
 {
-    bool is_overcommit = lp->sim->scenario->is_overcommit;
     uint32_t dice = sim_random(lp, 100);
 
     if (lp->sim->scenario->is_flush_only || dice < 50) {
@@ -108,7 +157,7 @@ static enum sim_exit exit_for(struct sim_lp *lp)
     if (dice < 52) {
         return SIM_EXIT_WAIT_FOR_SIPI;
     }
-    if (dice < 75 || !is_overcommit) {
+    if (dice < 75 || !lp->sim->scenario->is_overcommit) {
         return SIM_EXIT_OTHER;
     }
     return dice < 90 ? SIM_EXIT_PREEMPTED : SIM_EXIT_HALT;
@@ -119,108 +168,69 @@ enum sim_exit sim_guest_run(struct sim_lp *lp)
     uint32_t count = lp->sim->scenario->is_flush_only ? 2 : 1 + sim_random(lp, INSTRUCTIONS);
 
     for (; count > 0; count--) {
-        uint32_t page = sim_random(lp, SIM_PAGES);
+        uint32_t dice = sim_random(lp, 1024);
 
         if (sim_take_kick(lp)) {
             return SIM_EXIT_KICK;
         }
         flush_step();
-        use(lp, page);
-        /* A speculative walk. */
-        page = sim_random(lp, SIM_PAGES);
-        if (lp->tlb.generation[lp->vcpu->vp_index][page] == 0) {
-            lp->tlb.generation[lp->vcpu->vp_index][page] = walk(lp->sim, page);
+        use(lp, reachable_page(lp));
+        if (dice % 2 == 0) {
+            (void)walk(lp, reachable_page(lp)); /* a speculative one */
         }
-        if (sim_random(lp, 256) == 0) {
+        if (dice < 100) {
+            /* MOV to CR3 with bit 63: nothing is dropped. */
+            lp->vcpu->pcid = 1 - lp->vcpu->pcid;
+        } else if (dice < 104) {
             halt_natively(lp);
-        }
-        if (sim_random(lp, 256) == 0) {
+        } else if (dice < 108) {
             never_exit(lp);
         }
     }
     return exit_for(lp);
 }
 
-/* A list that contains the page: alone, in a longer range, or among others. */
-static uint32_t make_list(struct sim_lp *lp, uint32_t page, uint64_t ranges[RANGES_MAX])
+/* From now on the VP must not use an older entry. */
+static void raise_legal(struct sim *sim, uint32_t number, uint32_t entry, uint32_t generation)
 {
-    uint32_t count = 1 + sim_random(lp, RANGES_MAX);
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = sim_random(lp, SIM_PAGES);
-
-        ranges[i] =
-            (SIM_GVA_BASE + first * PAGE_BYTES) | (sim_random(lp, 8) == 0 ? sim_random(lp, 4) : 0);
-    }
-    ranges[sim_random(lp, count)] = SIM_GVA_BASE + page * PAGE_BYTES;
-    return count;
-}
-
-/* From now on the VP must not use an older translation. */
-static void raise_legal(struct sim *sim, uint32_t vp_index, uint32_t page, uint64_t generation)
-{
-    _Atomic uint64_t *legal = &sim->oldest_legal[vp_index][page];
-    uint64_t old = atomic_load(legal);
+    _Atomic uint32_t *legal = &sim->oldest_legal[number][entry];
+    uint32_t old = atomic_load(legal);
 
     while (old < generation && !atomic_compare_exchange_weak(legal, &old, generation)) {
     }
 }
 
-void sim_guest_flush(struct sim_lp *lp)
+void sim_guest_after_flush(struct sim_lp *lp, uint64_t targets)
 {
     struct sim *sim = lp->sim;
-    struct sim_vcpu *vcpu = lp->vcpu;
-    uint32_t page = vcpu->page;
-    uint64_t all = (1ull << sim->scenario->vp_count) - 1;
-    uint64_t bank = is_shared(page) ? all : all & sim_random(lp, UINT32_MAX);
-    uint64_t ranges[RANGES_MAX];
-    struct flush_request request = {.targets = {.is_all = bank == all && sim_random(lp, 2) == 0,
-                                                .valid_banks = 1,
-                                                .banks = &bank},
-                                    .kind = sim->scenario->is_list_only || sim_random(lp, 2) == 0
-                                                ? FLUSH_KIND_LIST
-                                                : FLUSH_KIND_ALL,
-                                    .ranges = ranges};
+    const struct sim_change *change = &lp->vcpu->change;
 
-    if (request.kind == FLUSH_KIND_LIST) {
-        request.range_count = make_list(lp, page, ranges);
-        for (uint32_t i = 0; i < request.range_count; i++) {
-            request.page_count += flush_range_pages(ranges[i]);
-        }
-    } else if (page % 2 == 0 && sim_random(lp, 4) != 0) {
-        request.kind = FLUSH_KIND_NON_GLOBAL;
-    }
-    lp->send_begin = sim_now();
-    flush_send(&lp->engine, &vcpu->flush, &request);
     for (uint32_t i = 0; i < sim->scenario->vp_count; i++) {
-        if ((bank >> i & 1) != 0) {
-            raise_legal(sim, i, page, vcpu->generation);
+        if ((targets >> i & 1) != 0) {
+            raise_legal(sim, i, sim_entry_of(change->level, change->page), change->generation);
         }
     }
-    if (is_shared(page)) {
-        sim->frames[page][(vcpu->generation - 1) % SIM_FRAMES] = POISON;
-        atomic_store(&sim->page_locks[page], false);
+    if (sim_is_shared(change)) {
+        sim->frames[change->page][(change->generation - 1) % SIM_FRAMES] = POISON;
+        atomic_store(&sim->page_locks[change->page], false);
     }
-    vcpu->flushes_left--;
-    atomic_fetch_add(&sim->flushes_done, 1);
 }
 
+/* The handler walks by itself: no TLB. As gva_begin and gva_end in core/gva_section.h. */
 void sim_guest_section(struct sim_lp *lp)
 {
-    uint32_t page = sim_random(lp, SIM_PAGES);
-    uint64_t generation;
+    uint32_t page = reachable_page(lp);
+    struct sim_path legal, path = {.generation = {0}};
 
-    /* As gva_begin and gva_end in core/gva_section.h. */
     atomic_fetch_add_explicit(&lp->shared.gva_seq, 1, memory_order_seq_cst);
     flush_step();
-    generation = walk(lp->sim, page);
+    (void)sim_space_walk(&lp->sim->space, page, &path);
     for (uint32_t i = 0; i < SECTION_STEPS; i++) {
         flush_step();
     }
-    check_frame(lp, page, generation);
-    if (atomic_load(&lp->sim->oldest_legal[lp->vcpu->vp_index][page]) > generation) {
-        lp->stale_sections++;
-    }
+    check_frame(lp, page, &path);
+    read_legal(lp, page, &legal);
+    lp->stale_sections += is_older(&path, &legal);
     lp->sections++;
     flush_step();
     atomic_fetch_add_explicit(&lp->shared.gva_seq, 1, memory_order_release);
