@@ -16,8 +16,8 @@
 
 /*
  * A logical processor. struct lp is reached through GS base while in root mode and is written by
- * its own LP only; struct lp_shared holds what the others read and write. (tsc_correction is read by
- * others too, and so atomic.)
+ * its own LP only; struct lp_shared holds what the others read and write. (tsc_correction and
+ * is_parked are read by others too, and so atomic.)
  */
 
 #define LP_GDT_ENTRIES 5u
@@ -43,9 +43,8 @@ struct lp {
     struct lp *self;    /* must stay first: this_lp() reads it through GS */
     struct vcpu *vcpu;  /* the vCPU that entry.asm loads and saves */
     uint64_t saved_rsp; /* the host stack while a guest runs */
-    /* The next entry has something to do first. Set by the NMI and machine-check handlers, and by
-     * lp_owe_service; cleared before the checks that precede an entry; entry.asm tests it. Only this
-     * LP touches it, so that ordering is that of the program. */
+    /* Set by the NMI and machine-check handlers, cleared before the checks that precede an entry;
+     * entry.asm tests it. Only this LP touches it, so that ordering is that of the program. */
     volatile uint32_t restart;
     uint32_t lp_id;     /* dense */
     uint32_t apic_id;   /* of the hardware */
@@ -82,13 +81,6 @@ STATIC_ASSERT(offsetof(struct lp, shared) % CACHE_LINE_BYTES == 0);
 static inline struct lp *this_lp(void)
 {
     return cpu_read_gs_self();
-}
-
-/* Has this LP look, before its next entry, at what its vCPU is owed: an event to inject, a source of
- * NMIs. Root mode, on this LP. */
-static inline void lp_owe_service(struct lp *lp)
-{
-    lp->restart = 1;
 }
 
 /* What its guest's writes have added to this LP's TSC. On the LP itself. */

@@ -84,12 +84,8 @@ static void deliver(struct lp *lp, struct vcpu *sender, const struct apic_ipi *i
             stats_count(&sender->stats, STAT_NMIS_POSTED);
         }
         /* The target looks at its mailbox after the kick; the sender itself before its next entry. */
-        if (!post(target, ipi) && !vmx_state_is_waiting_in_hardware(target->vmx)) {
-            continue;
-        }
-        if (target == sender) {
-            lp_owe_service(lp);
-        } else {
+        if ((post(target, ipi) || vmx_state_is_waiting_in_hardware(target->vmx)) &&
+            target != sender) {
             wake(lp, target, ipi);
         }
     }
@@ -246,7 +242,7 @@ enum exit_action apic_guest_wrote_base(struct lp *lp, struct vcpu *vcpu, uint64_
     value = (value & ~IA32_APIC_BASE_BSP) | (old & IA32_APIC_BASE_BSP);
     /* As if an NMI had come: follow_mode may lose one. */
     lp->nmi_arrived = true;
-    lp_owe_service(lp);
+    lp->restart = 1;
     if (!follow_mode(cpu_read_msr(MSR_IA32_APIC_BASE), mode_of(value), value)) {
         return EXIT_ACTION_GP;
     }

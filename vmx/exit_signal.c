@@ -69,7 +69,7 @@ static void give_debug_exception(struct vcpu *vcpu)
 }
 
 /* An INT1 instruction comes as a privileged software exception: given back as what it was. */
-static void give_software_debug_exception(struct lp *lp, struct vcpu *vcpu)
+static void give_software_debug_exception(struct vcpu *vcpu)
 {
     keep_single_step_consistent();
     vcpu->vmx->event = (struct pending_event){
@@ -77,7 +77,6 @@ static void give_software_debug_exception(struct lp *lp, struct vcpu *vcpu)
             exit_encode_injection(INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION, EXCEPTION_DB, false),
         .instruction_length = vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH),
     };
-    lp_owe_service(lp);
 }
 
 enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
@@ -98,7 +97,7 @@ enum exit_action exit_exception_or_nmi(struct lp *lp, struct vcpu *vcpu)
     switch (interruption.vector) {
     case EXCEPTION_DB:
         if (interruption.type == INTERRUPTION_PRIVILEGED_SOFTWARE_EXCEPTION) {
-            give_software_debug_exception(lp, vcpu);
+            give_software_debug_exception(vcpu);
         } else {
             give_debug_exception(vcpu);
         }
@@ -139,7 +138,6 @@ enum exit_action exit_init_signal(struct lp *lp, struct vcpu *vcpu)
     if (atomic_load_explicit(&lp->machine->is_started, memory_order_acquire)) {
         log_line(LOG_WARNING, "signal", "INIT from the platform: the vCPU waits for SIPI");
         signal_post_init(&vcpu->signals);
-        lp_owe_service(lp);
         return EXIT_ACTION_RESUME;
     }
     vmx_state_set_waiting_in_hardware(vcpu->vmx, true);
@@ -154,8 +152,6 @@ enum exit_action exit_sipi(struct lp *lp, struct vcpu *vcpu)
     flush_arrive(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
     guest_state_start((uint8_t)vmcs_read(VMCS_EXIT_QUALIFICATION));
     inv_vpid_all(vcpu->partition, vcpu);
-    /* Signals that were posted meanwhile came with kicks that this state does not take. */
-    lp_owe_service(lp);
     return EXIT_ACTION_RESUME;
 }
 

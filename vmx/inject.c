@@ -2,7 +2,6 @@
 #include "vmx/inject.h"
 
 #include "core/cr_bits.h"
-#include "core/lp.h"
 #include "core/msr.h"
 #include "vmx/exit_decode.h"
 #include "vmx/guest_state.h"
@@ -38,7 +37,6 @@ void inject_exception(struct vcpu *vcpu, uint8_t vector, uint32_t error_code)
                                                is_protected && exception_has_error_code(vector));
     event->error_code = error_code;
     event->instruction_length = 0;
-    lp_owe_service(this_lp());
     stats_count(&vcpu->stats, STAT_FAULTS_INJECTED);
 }
 
@@ -64,7 +62,6 @@ void inject_keep_interrupted_event(struct vcpu *vcpu)
     vcpu->vmx->event.instruction_length = exit_injection_needs_length(interruption.type)
                                               ? vmcs_read32(VMCS_VM_EXIT_INSTRUCTION_LENGTH)
                                               : 0;
-    lp_owe_service(this_lp());
 }
 
 void inject_keep_nmis_blocked(bool is_nmi_unblocking)
@@ -98,7 +95,6 @@ void inject_take_back(struct vcpu *vcpu)
 {
     vcpu->vmx->event.information = vmcs_read32(VMCS_VM_ENTRY_INTERRUPTION_INFORMATION);
     vmcs_write32(VMCS_VM_ENTRY_INTERRUPTION_INFORMATION, 0);
-    lp_owe_service(this_lp());
 }
 
 uint64_t inject_wrap_rip(uint64_t rip)

@@ -27,8 +27,6 @@ void run_prepare_first_exit(struct lp *lp, uint64_t first_exit)
     *--stack = first_exit;
     *--stack = 0; /* rbp */
     lp->saved_rsp = (uint64_t)(uintptr_t)stack;
-    /* What was posted before this LP could take a kick. */
-    lp_owe_service(lp);
 }
 
 /* The guest did what cannot be emulated, or an entry failed: it ends here, with a report. */
@@ -119,7 +117,6 @@ static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
         (vcpu->vmx->event.information & INTERRUPTION_VALID) != 0;
     if (!vcpu->vmx->attention.has_machine_check) {
         stats_count(&vcpu->stats, STAT_MACHINE_CHECKS);
-        /* Sets restart, which serve has cleared already: the entry is thrown back once, and made anew. */
         inject_exception(vcpu, EXCEPTION_MC, 0);
     }
 }
@@ -162,14 +159,15 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
     inject_commit(vcpu);
 }
 
-/* Whether serve has anything to do. NMIs, machine checks and events to inject set restart; attention
- * lasts over several exits. Signals come with an NMI, which sets restart too; they are looked at all the
- * same, for the kick that could not be sent (vmx/kick.c has said so). The acquire pairs with the release
- * of a post (vmx/signal.c). The exit path's hot case is that nothing is set. */
+/* Whether serve has anything to do. NMIs and machine checks set restart; signals, events to inject and
+ * what lasts over several exits are looked at themselves, so that nobody has to announce them. The exit
+ * path's hot case is that nothing is set. The acquire pairs with the release of a post (vmx/signal.c). */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
-    return (lp->restart | vcpu->vmx->attention.any |
-            atomic_load_explicit(&vcpu->signals, memory_order_acquire)) != 0;
+    const struct vmx_state *vmx = vcpu->vmx;
+
+    return (lp->restart | atomic_load_explicit(&vcpu->signals, memory_order_acquire) |
+            vmx->event.information | vmx->attention.any) != 0;
 }
 
 /* The EPT has changed since this LP last invalidated: run_seq is made even again, since the sender
