@@ -145,7 +145,7 @@ static enum exit_action write_cr0(struct vcpu *vcpu, uint64_t value)
 }
 
 /* Exits only when a bit that the guest may not set is written with another value than it reads. */
-static enum exit_action write_cr4(const struct vcpu *vcpu, uint64_t value)
+static enum exit_action write_cr4(struct vcpu *vcpu, uint64_t value)
 {
     const struct partition *partition = vcpu->partition;
     uint64_t shadow = vmcs_read(VMCS_CR4_READ_SHADOW);

@@ -9,7 +9,7 @@
  * is our bug (the type was checked against the capabilities): panic. Root mode. */
 
 /* Everything that this vCPU's VPID has cached on this LP. */
-void inv_vpid_all(const struct partition *partition, const struct vcpu *vcpu);
+void inv_vpid_all(const struct partition *partition, struct vcpu *vcpu);
 
 /* Everything that was cached through this vCPU's EPT pointer on this LP. */
 void inv_ept(const struct partition *partition, struct vcpu *vcpu);
