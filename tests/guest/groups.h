@@ -25,7 +25,6 @@ extern const struct test_group group_perf;
 extern const struct test_group group_storm_long;
 extern const struct test_group group_hvabsent;
 extern const struct test_group group_hvoff;
-extern const struct test_group group_hvperf;
 extern const struct test_group group_hvbench;
 extern const struct test_group group_hv;
 extern const struct test_group group_triple;

@@ -102,12 +102,3 @@ void measure_quietly(uint64_t (*fn)(void *arg), void *arg, uint32_t count, struc
     }
     sum_up(count, out);
 }
-
-uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count)
-{
-    count = at_most(count);
-    for (uint32_t i = 0; i < count; i++) {
-        samples[i] = (uint32_t)fn(arg);
-    }
-    return print_samples(name, count);
-}

@@ -10,15 +10,12 @@
 #define MEASURE_SAMPLES 10000u
 uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count);
 
-/* The same for a function that has measured itself, and returns its ticks. */
-uint64_t measure_ticks(const char *name, uint64_t (*fn)(void *arg), void *arg, uint32_t count);
-
 struct measured {
     uint64_t sum;
     uint32_t median, max;
 };
 
-/* The same without a line. */
+/* The same without a line, for a function that has measured itself and returns its ticks. */
 void measure_quietly(uint64_t (*fn)(void *arg), void *arg, uint32_t count, struct measured *out);
 
 #endif

@@ -131,7 +131,7 @@ uint64_t hv_call_at(uint64_t code, uint64_t control, uint64_t input);
  * these. */
 uint64_t hv_fast_call(uint64_t code, uint64_t control, const uint64_t *input);
 /* The ticks of such a call; hv_nothing is code that returns at once, for what the measuring takes. */
-uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input);
+uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input, uint64_t output);
 void hv_nothing(void);
 
 struct hv_compat_registers {

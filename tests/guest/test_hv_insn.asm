@@ -76,12 +76,13 @@ align 16
 hv_nothing:
         ret
 
-; uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input): the ticks that a call takes, from
-; one RDTSC to the other, with the registers loaded between them as a kernel does.
+; uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input, uint64_t output): the ticks that a
+; call takes, from one RDTSC to the other, with the registers loaded between them as a kernel does.
 global hv_time_call:function hidden
 align 16
 hv_time_call:
         mov     r10, rdx
+        mov     r8, rcx
         sub     rsp, 8
         rdtsc
         mov     r9d, eax

@@ -122,7 +122,7 @@ def limit_verdicts(stanza, lines):
     """Return a verdict for each measurement that has a limit."""
     verdicts = []
     for name, field, limit in (line.split() for line in stanza.lines('most')):
-        found = [re.search(rf'^MEASURE {name} .*\b{field}=(\d+)', text) for text in lines]
+        found = [re.search(rf'^(?:MEASURE|BENCH) {name} .*\b{field}=(\d+)', text) for text in lines]
         values = [int(match.group(1)) for match in found if match]
         problems = [f'{value}, limit {limit}' for value in values if value > int(limit)]
         if not values:
