@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hyperv/hyperv.h"
+#include "tests/host/hv_no_overlays.h"
 
 /*
  * libFuzzer target: one hypercall with any registers and any input page. What may be handed on is
@@ -74,19 +75,6 @@ static void read_xmm(void *context, uint64_t words[HYPERV_XMM_WORDS])
     memcpy(words, guest.memory, HYPERV_XMM_WORDS * sizeof(*words));
 }
 
-static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
-{
-    (void)context;
-    (void)overlay;
-    (void)page;
-    return true;
-}
-
-static void overlay_sync(void *context)
-{
-    (void)context;
-}
-
 static bool is_canonical(uint64_t address)
 {
     uint32_t unused_bits = 64 - guest.partition.facts.canonical_bits;
@@ -135,8 +123,8 @@ static const struct hyperv_ops ops = {
     .read_tsc = read_tsc,
     .ram_page = ram_page,
     .read_xmm = read_xmm,
-    .overlay_map = overlay_map,
-    .overlay_sync = overlay_sync,
+    .overlay_map = no_overlay_map,
+    .overlay_sync = no_overlay_sync,
     .flush = flush,
 };
 

@@ -26,6 +26,17 @@
 
 #define SHOWS_RAM 0xFFu /* in hv_world.seen */
 
+#define INPUT (RAM_BASE + PAGE_BYTES) /* the page of the guest's input */
+
+/* Control words of the flush calls. */
+#define SPACE    0x2ull
+#define LIST     0x3ull
+#define SPACE_X  0x13ull
+#define LIST_X   0x14ull
+#define BANKS(n) ((uint64_t)(n) << 17)
+#define REPS(n)  ((uint64_t)(n) << 32)
+#define START(n) ((uint64_t)(n) << 48)
+
 struct hv_world {
     struct hyperv_partition partition;
     struct hyperv_vp vp;

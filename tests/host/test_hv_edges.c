@@ -8,8 +8,6 @@
 /* The same refusals to 32-bit and to 64-bit code, whose paths the compiler keeps apart, and ways that
  * no guest goes by itself. */
 
-#define INPUT (RAM_BASE + PAGE_BYTES)
-
 static struct hv_world world;
 
 #define UNDEFINED (~0ull) /* for #UD */

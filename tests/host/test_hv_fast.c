@@ -5,15 +5,7 @@
 
 /* Flush calls whose input is in registers, and what lists may hold when extended ranges are shown. */
 
-#define FAST     0x10000ull
-#define SPACE    0x2ull
-#define LIST     0x3ull
-#define SPACE_X  0x13ull
-#define LIST_X   0x14ull
-#define BANKS(n) ((uint64_t)(n) << 17)
-#define REPS(n)  ((uint64_t)(n) << 32)
-#define START(n) ((uint64_t)(n) << 48)
-#define INPUT    (RAM_BASE + PAGE_BYTES)
+#define FAST 0x10000ull
 
 #define SPACE_ID 0x1234000ull
 #define RUBBISH  0xDEADBEEF00000000ull

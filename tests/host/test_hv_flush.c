@@ -3,16 +3,6 @@
  * hyperv/msr.c hyperv/time.c hyperv/partition.c hyperv/overlay.c */
 #include "tests/host/hv_fixture.h"
 
-#define INPUT   (RAM_BASE + PAGE_BYTES)
-#define SPACE   0x2ull
-#define LIST    0x3ull
-#define SPACE_X 0x13ull
-#define LIST_X  0x14ull
-
-#define BANKS(n) ((uint64_t)(n) << 17)
-#define REPS(n)  ((uint64_t)(n) << 32)
-#define START(n) ((uint64_t)(n) << 48)
-
 static struct hv_world world;
 static uint64_t *words;
 

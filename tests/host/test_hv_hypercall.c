@@ -3,8 +3,6 @@
  * hyperv/msr.c hyperv/time.c hyperv/partition.c hyperv/overlay.c */
 #include "tests/host/hv_fixture.h"
 
-#define INPUT (RAM_BASE + PAGE_BYTES) /* the page of the guest's input */
-
 static struct hv_world world;
 static const struct hyperv_caller kernel = {0, true, true};
 

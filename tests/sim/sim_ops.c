@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/host/hv_no_overlays.h"
 #include "tests/sim/sim.h"
 
 /* What the engine and hyperv/ ask of the hardware. */
@@ -162,19 +163,6 @@ static void read_xmm(void *context, uint64_t words[HYPERV_XMM_WORDS])
     memcpy(words, vcpu->xmm, sizeof(vcpu->xmm));
 }
 
-static bool overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
-{
-    (void)context;
-    (void)overlay;
-    (void)page;
-    return true;
-}
-
-static void overlay_sync(void *context)
-{
-    (void)context;
-}
-
 static void flush(void *context, const struct flush_request *request)
 {
     struct sim_vcpu *vcpu = context;
@@ -185,6 +173,6 @@ static void flush(void *context, const struct flush_request *request)
 const struct hyperv_ops sim_hyperv_ops = {.read_tsc = read_tsc,
                                           .ram_page = ram_page,
                                           .read_xmm = read_xmm,
-                                          .overlay_map = overlay_map,
-                                          .overlay_sync = overlay_sync,
+                                          .overlay_map = no_overlay_map,
+                                          .overlay_sync = no_overlay_sync,
                                           .flush = flush};
