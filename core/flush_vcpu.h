@@ -25,7 +25,7 @@
 #define FLUSH_WORD_ALL        1ull
 #define FLUSH_WORD_NON_GLOBAL 2ull
 #define FLUSH_WORD_LIST       4ull /* slots may be filled */
-#define FLUSH_WORD_OVERFLOW   8ull /* a range found no slot; only together with ALL */
+#define FLUSH_WORD_OVERFLOW   8ull /* a range found no slot; only together with ALL; for reports */
 
 /*
  * Any LP adds, the LP that runs the vCPU takes. A slot is free when 0; senders fill it by

@@ -81,7 +81,7 @@ STRESS ?= 6500
 
 RIG_RUN_FLAGS = --build $(RIG_BUILD) --report $(BUILD)/report/run.tsv --host '$(HOST)' \
 	--cpus '$(CPUS)' --model '$(CPU)' --mem '$(MEM)' --kernel '$(KERNEL)' --timeout '$(TIMEOUT)' \
-	--stress '$(STRESS)' --more-config '$(CONFIG)'
+	--stress '$(STRESS)' --sluice-config '$(CONFIG)'
 
 .PHONY: setup rig run run-bare run-options
 

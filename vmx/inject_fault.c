@@ -9,8 +9,6 @@
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-#define BANKS      64u
-#define BANK_BITS  64u
 #define SKIPPED_VP 1u
 
 void inject_fault_on_own_leaf(struct lp *lp)
@@ -34,7 +32,7 @@ bool inject_fault_on_flush(const struct lp *lp, const struct flush_request *requ
 {
     const struct flush_targets *targets = &request->targets;
     struct flush_request spoilt = *request;
-    uint64_t banks[BANKS];
+    uint64_t banks[HV_VP_SET_BANKS];
     uint32_t bank_count = 0;
 
     if (!inject_fault_is(&lp->machine->config, CONFIG_INJECT_SKIP_FLUSH_TARGET)) {
@@ -42,8 +40,9 @@ bool inject_fault_on_flush(const struct lp *lp, const struct flush_request *requ
     }
     spoilt.targets = (struct flush_targets){.valid_banks = targets->valid_banks, .banks = banks};
     if (targets->is_all) {
-        bank_count = (lp->machine->partition->vcpu_count + BANK_BITS - 1) / BANK_BITS;
-        spoilt.targets.valid_banks = ~0ull >> (BANKS - bank_count);
+        bank_count =
+            (lp->machine->partition->vcpu_count + HV_VP_SET_BANK_VPS - 1) / HV_VP_SET_BANK_VPS;
+        spoilt.targets.valid_banks = ~0ull >> (HV_VP_SET_BANKS - bank_count);
     } else {
         for (uint64_t left = targets->valid_banks; left != 0; left &= left - 1) {
             bank_count++;

@@ -10,8 +10,7 @@
  * Counter numbers of CPUID leaf 0x40000102 (vmx/own_leaves.h), one group after another: those of
  * core/stats.def, exits by basic reason, those of core/flush_counters.def, and hypercalls by call
  * (unknown codes first, then the rows of hyperv/hypercalls.def) and outcome (enum hyperv_outcome).
- * Numbers move when a
- * counter is added: programs of the tests are built with this header.
+ * Numbers move when a counter is added: programs of the tests are built with this header.
  */
 enum own_counter {
     OWN_COUNTER_STATS = 0,

@@ -17,7 +17,7 @@
 #define ACK_US       100000u
 #define SETTLE_US    300u
 #define MANY_CPUS    4u
-#define LONG_NMIS    60000u
+#define LONG_NMIS    100000u
 #define LONG_STARTS  500u
 
 /* The longest a storm with starts may take: the emulator's time, not the clock on the wall. */
