@@ -71,8 +71,8 @@ void acpi_read_platform(const struct acpi_root *root, struct boot_acpi *out);
 
 /*
  * Searches AML for Name (\_Sx_, Package ...), x being '0' to '5', and takes the first two elements:
- * SLP_TYP for PM1a and PM1b (one element: both in one word, as old firmware has it). False: there is
- * none that makes sense. acpi_aml.c; for acpi_read_platform and tests.
+ * SLP_TYP for PM1a and PM1b (one element: both in one word, as old firmware has it). False: there
+ * is none that makes sense. acpi_aml.c; for acpi_read_platform and tests.
  */
 MUST_CHECK bool acpi_aml_find_sleep_type(const uint8_t *aml, size_t bytes, char state,
                                          uint8_t *type_a, uint8_t *type_b);

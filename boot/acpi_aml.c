@@ -2,9 +2,9 @@
 #include "boot/acpi.h"
 
 /*
- * The packages \_Sx_, found by their bytes: a full AML interpreter would be far more than this needs.
- * The pattern is NameOp, an optional root prefix, the name, PackageOp, and it must then parse as a
- * package of integers (ACPI specification, "AML Grammar Definition").
+ * The packages \_Sx_, found by their bytes: a full AML interpreter would be far more than this
+ * needs. The pattern is NameOp, an optional root prefix, the name, PackageOp, and it must then
+ * parse as a package of integers (ACPI specification, "AML Grammar Definition").
  */
 
 #define AML_ZERO_OP      0x00u

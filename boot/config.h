@@ -36,8 +36,8 @@ MUST_CHECK enum status config_parse(const char *text, size_t bytes, struct boot_
 
 /*
  * The load options: the same keys, as `key=value` words that blanks separate; laid over *out. A
- * first word without '=' is skipped, since the UEFI shell puts the program's name there. ASCII text,
- * ends at bytes or at the first NUL. Errors as above, with line 0.
+ * first word without '=' is skipped, since the UEFI shell puts the program's name there. ASCII
+ * text, ends at bytes or at the first NUL. Errors as above, with line 0.
  */
 MUST_CHECK enum status config_parse_options(const char *text, size_t bytes, struct boot_config *out,
                                             struct config_error *error);

@@ -5,7 +5,8 @@
 #include "core/flush_vcpu.h"
 #include "core/string.h"
 
-/* The keys, one function each, and the list of all at the end. docs/configuration.md explains them. */
+/* The keys, one function each, and the list of all at the end. docs/configuration.md explains
+ * them. */
 
 #define BAUD_BASE 115200u
 

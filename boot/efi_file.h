@@ -10,9 +10,9 @@
 
 /* Files on FAT volumes, by the Simple File System protocol (UEFI specification). Boot processor. */
 
-/* Reads a whole file of at most limit bytes into memory from AllocatePool, which the caller frees.
- * path is ASCII with backslashes from the volume's root. EFI_NOT_FOUND: there is no such file, or no
- * file system on device. EFI_BUFFER_TOO_SMALL: it is longer. */
+/* Reads a whole file of at most limit bytes into memory from AllocatePool, which the caller
+ * frees. path is ASCII with backslashes from the volume's root. EFI_NOT_FOUND: there is no such
+ * file, or no file system on device. EFI_BUFFER_TOO_SMALL: it is longer. */
 MUST_CHECK EFI_STATUS efi_file_read(EFI_BOOT_SERVICES *services, EFI_HANDLE device,
                                     const char *path, UINTN limit, char **out, UINTN *bytes);
 

@@ -14,8 +14,8 @@
 
 #define OWN_IMAGE_SECTION ".sluice"
 
-/* Whether a loaded PE image (its headers at the start, so many bytes in all) has our section. Headers
- * that are not those of a PE image, or reach beyond the image: false. */
+/* Whether a loaded PE image (its headers at the start, so many bytes in all) has our section.
+ * Headers that are not those of a PE image, or reach beyond the image: false. */
 MUST_CHECK bool own_image_is(const void *image, size_t bytes);
 
 #endif

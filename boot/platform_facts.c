@@ -151,8 +151,9 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Root mode uses RAM and a few device pages below 4 GiB; only that is in our page tables. Devices may
- * lie far above it: the guest reaches them by the EPT, which is filled in there on demand. */
+/* Root mode uses RAM and a few device pages below 4 GiB; only that is in our page tables.
+ * Devices may lie far above it: the guest reaches them by the EPT, which is filled in there on
+ * demand. */
 static EFI_STATUS take_descriptor(struct startup *startup, const EFI_MEMORY_DESCRIPTOR *entry)
 {
     uint64_t bytes = entry->NumberOfPages * PAGE_BYTES;

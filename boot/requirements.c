@@ -79,8 +79,8 @@ static void say_missing(const struct startup *startup, UINTN lp, const struct ca
     }
 }
 
-/* caps_choose, and what only a machine with several LPs needs: firmware may send INIT to one that is
- * a guest already, which then has to wait in the hardware's state (vmx/exit_signal.c). */
+/* caps_choose, and what only a machine with several LPs needs: firmware may send INIT to one
+ * that is a guest already, which then has to wait in the hardware's state (vmx/exit_signal.c). */
 static bool choose(const struct startup *startup, const struct lp_survey *survey,
                    struct vmx_controls *controls, struct caps_missing *missing)
 {
@@ -128,7 +128,8 @@ static void say_tracing(const struct startup *startup, UINTN lp)
     }
 }
 
-/* Returns whether this LP is fit. LPs that lack the same as the boot processor are not listed each. */
+/* Returns whether this LP is fit. LPs that lack the same as the boot processor are not listed
+ * each. */
 static bool check_lp(struct startup *startup, UINTN lp, UINTN first)
 {
     static struct caps_missing missing;

@@ -10,8 +10,8 @@
 /*
  * Two copies of the image. The one that the firmware loaded runs the start-up, first natively and
  * then as the guest; it is the firmware's memory, which the next OS takes. The resident one lies in
- * reserved memory, hidden from the guest; VM exits arrive there. A function or constant of this copy
- * is found in the other at a fixed distance.
+ * reserved memory, hidden from the guest; VM exits arrive there. A function or constant of this
+ * copy is found in the other at a fixed distance.
  */
 
 /* Bytes of the image, whole pages. */

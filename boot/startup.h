@@ -14,8 +14,8 @@
 
 /*
  * The start-up, step by step; efi_main.c is the list. It lies in the firmware's memory: nothing of
- * it may be used by root mode, and once the boot processor is a guest, nothing of struct machine may
- * be used by it, since that is hidden then.
+ * it may be used by root mode, and once the boot processor is a guest, nothing of struct machine
+ * may be used by it, since that is hidden then.
  */
 
 /* What one LP can do, as it said itself. */
@@ -30,8 +30,8 @@ struct lp_survey {
 
 #define CONFIG_FILE_NAME "\\sluice.cfg"
 
-/* Where the configuration came from, and what is wrong with it: said once the log is open, since the
- * configuration names its port. */
+/* Where the configuration came from, and what is wrong with it: said once the log is open, since
+ * the configuration names its port. */
 struct config_reading {
     char path[CONFIG_PATH_CHARS + sizeof(CONFIG_FILE_NAME)]; /* of the file; "": there is none */
     bool is_refused;
@@ -78,8 +78,8 @@ struct startup {
     char next_path[CONFIG_PATH_CHARS];
 };
 
-/* boot/read_config.c: \sluice.cfg and the load options. After an error startup->config holds what was
- * read before it, so that the message can go to the port that is named there. */
+/* boot/read_config.c: \sluice.cfg and the load options. After an error startup->config holds
+ * what was read before it, so that the message can go to the port that is named there. */
 EFI_STATUS startup_read_config(struct startup *startup);
 /* Says which file was read, or what is wrong and with which line. */
 void startup_say_config(const struct startup *startup);
@@ -102,7 +102,8 @@ EFI_STATUS startup_find_platform(struct startup *startup);
 EFI_STATUS startup_check_requirements(struct startup *startup);
 void startup_free_surveys(struct startup *startup);
 
-/* boot/next_image.c: finds and loads the next boot image, starts it (returns when it does), forgets it. */
+/* boot/next_image.c: finds and loads the next boot image, starts it (returns when it does),
+ * forgets it. */
 EFI_STATUS startup_load_next(struct startup *startup);
 EFI_STATUS startup_start_next(struct startup *startup);
 void startup_unload_next(struct startup *startup);

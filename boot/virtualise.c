@@ -19,9 +19,9 @@
 #include "vmx/vmx_state.h"
 
 /*
- * One processor's way into VMX non-root operation, and back. It lies in the firmware's memory, since
- * the guest that comes out of virtualise() can see nothing of struct lp; one for each LP, since an LP
- * that did not answer in time might still write to it.
+ * One processor's way into VMX non-root operation, and back. It lies in the firmware's memory,
+ * since the guest that comes out of virtualise() can see nothing of struct lp; one for each LP,
+ * since an LP that did not answer in time might still write to it.
  */
 struct entry_request {
     const struct startup *startup;
@@ -117,8 +117,8 @@ static void explain_launch(struct entry_request *request, enum entry_outcome out
 }
 
 /* Root mode uses VPID 0, as the firmware did, and a VM exit does not flush: drops the firmware's
- * translations, the global ones too. What is cached from here to the entry are a few pages that both
- * page tables map to themselves. */
+ * translations, the global ones too. What is cached from here to the entry are a few pages that
+ * both page tables map to themselves. */
 static void flush_firmware_translations(void)
 {
     uint64_t cr4 = cpu_read_cr4();
@@ -210,8 +210,8 @@ static EFI_STATUS virtualise_one(struct startup *startup, UINTN index)
     return has_failed ? EFI_DEVICE_ERROR : status;
 }
 
-/* Returns whether nothing of ours is in use on this LP any more. One that did not answer in time may
- * have become a guest since, and may still become one. */
+/* Returns whether nothing of ours is in use on this LP any more. One that did not answer in time
+ * may have become a guest since, and may still become one. */
 static bool undo_one(struct startup *startup, UINTN index)
 {
     struct entry_request *request = &startup->requests[index];

@@ -74,9 +74,9 @@ static bool any_vector(uint32_t offset, uint32_t first_word)
     return all != 0;
 }
 
-/* What is in service is ended; what is requested can only be taken, so it is: the host's interrupt
- * stubs acknowledge and drop it (core/idt.c). Not so vectors 16 to 31, which a guest may send as well:
- * they would come as exceptions, and stay requested (docs/limits.md). */
+/* What is in service is ended; what is requested can only be taken, so it is: the host's
+ * interrupt stubs acknowledge and drop it (core/idt.c). Not so vectors 16 to 31, which a guest
+ * may send as well: they would come as exceptions, and stay requested (docs/limits.md). */
 static void drop_interrupts(void)
 {
     for (uint32_t count = 0; count < APIC_MAX_IN_SERVICE && any_vector(APIC_ISR, 0); count++) {

@@ -48,8 +48,8 @@ enum apic_register {
 #define APIC_BROADCAST_XAPIC      0xFFu
 #define APIC_DFR_RESET            0xFFFFFFFFu /* flat model */
 
-/* Whether this LP's APIC is in x2APIC mode now. This and what follows: the executing LP, in root mode or
- * boot context, interrupts off, no lock. */
+/* Whether this LP's APIC is in x2APIC mode now. This and what follows: the executing LP, in root
+ * mode or boot context, interrupts off, no lock. */
 bool apic_is_x2apic(void);
 
 /* This LP's APIC id, all 32 bits in x2APIC mode. */

@@ -10,8 +10,9 @@
 #include "core/msr.h"
 #include "core/status.h"
 
-/* Sending by the local APIC for who knows this LP's mode: inline, since kicks are what a flush waits
- * for. The contract is that of apic_send. SDM volume 3, "Issuing Interprocessor Interrupts". */
+/* Sending by the local APIC for who knows this LP's mode: inline, since kicks are what a flush
+ * waits for. The contract is that of apic_send. SDM volume 3, "Issuing Interprocessor
+ * Interrupts". */
 
 #define APIC_SEND_POLLS 1000000u
 
@@ -48,7 +49,8 @@ static inline enum status apic_send_xapic(uint32_t low, uint32_t destination,
         return STATUS_TIMED_OUT;
     }
     *apic_page_register(APIC_ICR_HIGH) = destination << 24;
-    /* Stores to the uncached page are in program order with earlier ones, which are visible first. */
+    /* Stores to the uncached page are in program order with earlier ones, which are visible
+     * first. */
     *apic_page_register(APIC_ICR_LOW) = low;
     if (!apic_wait_until_sent()) {
         return STATUS_TIMED_OUT;

@@ -14,8 +14,8 @@
 
 #define PACKED __attribute__((packed))
 
-/* ALWAYS_INLINE: for parts of a path whose length is measured, and for code that a caller with constant
- * arguments shall specialise. */
+/* ALWAYS_INLINE: for parts of a path whose length is measured, and for code that a caller with
+ * constant arguments shall specialise. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NOINLINE      __attribute__((noinline))
 

@@ -343,8 +343,8 @@ static inline void *cpu_reload_gs_self(void)
     return self;
 }
 
-/* XMM0 to XMM5, low halves first. We do not use them, so they are the guest's. Root mode: CR4.OSFXSR is
- * set, CR0.EM and CR0.TS are clear (vmx/vmcs_setup.c). */
+/* XMM0 to XMM5, low halves first. We do not use them, so they are the guest's. Root mode:
+ * CR4.OSFXSR is set, CR0.EM and CR0.TS are clear (vmx/vmcs_setup.c). */
 static inline void cpu_read_xmm0_to_5(uint64_t words[12])
 {
     __asm__ volatile("movups %%xmm0, 0(%0)\n\t"

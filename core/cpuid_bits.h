@@ -187,7 +187,8 @@ struct cpuid_regs {
 #define CPUID_80000007_EDX_INVARIANT_TSC BIT32(8)
 #define CPUID_80000008_EBX_WBNOINVD      BIT32(9)
 
-/* Bits of XCR0 and IA32_XSS (SDM volume 1, "XSAVE-Supported Features and State-Component Bitmaps"). */
+/* Bits of XCR0 and IA32_XSS (SDM volume 1, "XSAVE-Supported Features and State-Component
+ * Bitmaps"). */
 #define XCR0_X87       BIT64(0)
 #define XCR0_SSE       BIT64(1)
 #define XCR0_AVX       BIT64(2)

@@ -23,8 +23,8 @@ const char *flush_counter_name(enum flush_counter counter)
 
 /* The sender's side. */
 
-/* A slot holds a range plus 1, so that 0 means free: page 0 alone is a range that is 0. The sum does not
- * wrap, since the last page has no successor in a range. */
+/* A slot holds a range plus 1, so that 0 means free: page 0 alone is a range that is 0. The sum
+ * does not wrap, since the last page has no successor in a range. */
 static uint64_t slot_of(uint64_t range)
 {
     return range + 1;
@@ -67,8 +67,8 @@ static uint64_t fill_slots(struct flush_pending *pending, const struct flush_req
     return FLUSH_WORD_LIST;
 }
 
-/* A request on its way. It never leaves flush_send, whose parts are inlined, so that the compiler keeps it
- * in registers: the sender's path is what a guest waits for. */
+/* A request on its way. It never leaves flush_send, whose parts are inlined, so that the
+ * compiler keeps it in registers: the sender's path is what a guest waits for. */
 struct sending {
     struct flush_lp *self;
     const struct flush_machine *machine;
@@ -90,10 +90,10 @@ static ALWAYS_INLINE void post(const struct sending *sending, struct flush_vcpu 
         bits = fill_slots(&target->pending, sending->request, sending->counters);
     }
     flush_step();
-    /* Sequentially consistent, a locked instruction: the full barrier between the request (and the
-     * guest's change of its page tables) and the loads of lp, run_seq and gva_seq. Pairs with the
-     * increment of run_seq on entry, followed by the load in flush_is_pending. Release for the slots:
-     * pairs with the exchange in take. */
+    /* Sequentially consistent, a locked instruction: the full barrier between the request (and
+     * the guest's change of its page tables) and the loads of lp, run_seq and gva_seq. Pairs
+     * with the increment of run_seq on entry, followed by the load in flush_is_pending. Release
+     * for the slots: pairs with the exchange in take. */
     atomic_fetch_or_explicit(&target->pending.word, bits, memory_order_seq_cst);
 }
 
@@ -104,7 +104,8 @@ static ALWAYS_INLINE void look(const struct sending *sending, const struct flush
 
     flush_step();
     /* Sequentially consistent: pairs with the store in flush_arrive. Who arrives after this load
-     * makes run_seq odd after it too, and then sees the request. Acquire: pairs with flush_depart. */
+     * makes run_seq odd after it too, and then sees the request. Acquire: pairs with
+     * flush_depart. */
     lp = atomic_load_explicit(&target->lp, memory_order_seq_cst);
     if (lp == FLUSH_LP_NONE) {
         sending->counters[FLUSH_COUNTER_NOT_RUNNING]++;
@@ -234,8 +235,8 @@ static uint32_t take_ranges(struct flush_pending *pending, uint64_t *ranges)
         if (atomic_load_explicit(&pending->slots[i], memory_order_relaxed) == 0) {
             continue;
         }
-        /* Acquire: pairs with fill_slot. An element whose sender has not come to the word yet may be
-         * among them: it is carried out now, and once more for its bit nothing is found. */
+        /* Acquire: pairs with fill_slot. An element whose sender has not come to the word yet
+         * may be among them: it is carried out now, and once more for its bit nothing is found. */
         ranges[count++] =
             range_of(atomic_exchange_explicit(&pending->slots[i], 0, memory_order_acquire));
     }
@@ -277,9 +278,9 @@ void flush_serve_published(struct flush_lp *self, struct flush_vcpu *vcpu)
         flush_serve(self, vcpu);
     } while (flush_is_pending(vcpu));
     flush_step();
-    /* Sequentially consistent: who remembered the old value is let go, and what it has posted since
-     * the last look is seen by the caller's next one; pairs with the fetch_or in post and the load in
-     * flush_wait_add, as on entry. */
+    /* Sequentially consistent: who remembered the old value is let go, and what it has posted
+     * since the last look is seen by the caller's next one; pairs with the fetch_or in post and
+     * the load in flush_wait_add, as on entry. */
     atomic_fetch_add_explicit(&self->shared->run_seq, 2, memory_order_seq_cst);
     flush_step();
 }

@@ -43,9 +43,9 @@ void flush_depart(struct flush_lp *self, struct flush_vcpu *vcpu);
 void flush_serve(struct flush_lp *self, struct flush_vcpu *vcpu);
 
 /*
- * Carries out what is pending after run_seq was made odd, then makes it 2 larger, which is still odd.
- * On return everything that precedes an entry and depends on run_seq (pending, the EPT generation) is
- * to be checked again, without making run_seq odd again.
+ * Carries out what is pending after run_seq was made odd, then makes it 2 larger, which is still
+ * odd. On return everything that precedes an entry and depends on run_seq (pending, the EPT
+ * generation) is to be checked again, without making run_seq odd again.
  *
  * Ends after at most as many rounds as there are other LPs, plus one: run_seq keeps its value from
  * the first round to the last, and who posts and reads that value waits until it has changed.

@@ -8,11 +8,11 @@
 #include "core/flush_vcpu.h"
 #include "core/flush_wait.h"
 
-/* How what a vCPU is owed becomes INVVPIDs: the weakest types that are enough and that the hardware has.
- * Root mode, on the LP that runs the vCPU; each INVVPID is counted. */
+/* How what a vCPU is owed becomes INVVPIDs: the weakest types that are enough and that the
+ * hardware has. Root mode, on the LP that runs the vCPU; each INVVPID is counted. */
 
-/* Drops all of the vCPU's translations on this LP: by its VPID, else those of all VPIDs; with VPIDs off
- * the entry does it. Inline: part of each call. */
+/* Drops all of the vCPU's translations on this LP: by its VPID, else those of all VPIDs; with
+ * VPIDs off the entry does it. Inline: part of each call. */
 static inline void flush_drop_all(struct flush_lp *self, struct flush_vcpu *vcpu)
 {
     const struct flush_machine *machine = self->machine;
@@ -30,7 +30,8 @@ static inline void flush_drop_all(struct flush_lp *self, struct flush_vcpu *vcpu
 void flush_carry_out_part(struct flush_lp *self, struct flush_vcpu *vcpu, uint64_t word,
                           const uint64_t *ranges, uint32_t range_count);
 
-/* Drops what is named: word, the union of some requests (FLUSH_WORD bits), and the ranges of all lists. */
+/* Drops what is named: word, the union of some requests (FLUSH_WORD bits), and the ranges of all
+ * lists. */
 static inline void flush_carry_out(struct flush_lp *self, struct flush_vcpu *vcpu, uint64_t word,
                                    const uint64_t *ranges, uint32_t range_count)
 {

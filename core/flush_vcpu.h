@@ -10,14 +10,14 @@
 #include "core/compiler.h"
 
 /*
- * The flush engine's part of a vCPU: its requests, where it runs, its counters. All zero is the state
- * of a vCPU that never ran. Aligned to cache lines by writer.
+ * The flush engine's part of a vCPU: its requests, where it runs, its counters. All zero is the
+ * state of a vCPU that never ran. Aligned to cache lines by writer.
  */
 
 /* Ranges that a vCPU can be owed; more become a flush of all. */
 #define FLUSH_SLOTS 16u
-/* Pages that are invalidated one by one in a round, unless configured otherwise; more become a flush of
- * all. */
+/* Pages that are invalidated one by one in a round, unless configured otherwise; more become a
+ * flush of all. */
 #define FLUSH_PAGES_DEFAULT 32u
 #define FLUSH_PAGES_LIMIT   4096u /* that can be configured */
 
@@ -29,8 +29,8 @@
 
 /*
  * Any LP adds, the LP that runs the vCPU takes. A slot is free when 0; senders fill it by
- * compare-and-swap and set FLUSH_WORD_LIST after that; the taker clears the word and then the slots.
- * An element is one word, so it cannot be torn.
+ * compare-and-swap and set FLUSH_WORD_LIST after that; the taker clears the word and then the
+ * slots. An element is one word, so it cannot be torn.
  */
 struct flush_pending {
     ALIGNED(CACHE_LINE_BYTES) _Atomic uint64_t word;
@@ -48,7 +48,8 @@ enum flush_counter {
 
 struct flush_vcpu {
     struct flush_pending pending;
-    /* The LP that runs the vCPU: lp_id + 1, or FLUSH_LP_NONE. Written by that LP, read by senders. */
+    /* The LP that runs the vCPU: lp_id + 1, or FLUSH_LP_NONE. Written by that LP, read by
+     * senders. */
     ALIGNED(CACHE_LINE_BYTES) _Atomic uint32_t lp;
     /* The LP whose translations are current: lp_id + 1, or FLUSH_LP_NONE. Touched only by the LP
      * that runs the vCPU. */

@@ -27,8 +27,8 @@ static inline void kick(struct flush_lp *self, const struct flush_seen *seen, ui
     }
 }
 
-/* The kick that was issued for the same run_seq, by another sender or by us for another target on that
- * LP, ends the same stay in guest mode. */
+/* The kick that was issued for the same run_seq, by another sender or by us for another target
+ * on that LP, ends the same stay in guest mode. */
 static inline void kick_unless_kicked(struct flush_lp *self, const struct flush_seen *seen,
                                       uint64_t *counters)
 {
@@ -46,9 +46,9 @@ static inline void kick_unless_kicked(struct flush_lp *self, const struct flush_
 /* How often a waiting loop looks at the number before it asks for the time. */
 #define LOOKS_PER_TURN 64u
 
-/* Whether the number changes within one turn. Acquire: pairs with the increment on exit, and with
- * gva_end. What the target's guest did in guest mode, or root mode in the section, happened before what
- * our guest does next. */
+/* Whether the number changes within one turn. Acquire: pairs with the increment on exit, and
+ * with gva_end. What the target's guest did in guest mode, or root mode in the section, happened
+ * before what our guest does next. */
 static bool changes_in_turn(const _Atomic uint64_t *number, uint64_t old)
 {
     for (uint32_t look = 0; look < LOOKS_PER_TURN; look++) {

@@ -44,7 +44,8 @@ struct flush_ops {
      * counts for FLUSH_INVVPID_ADDRESS only. */
     void (*invvpid)(void *self, const struct flush_vcpu *vcpu, enum flush_invvpid type,
                     gva_t address);
-    /* Once per turn of a waiting loop, which is some looks long. May never return, when the machine stops. */
+    /* Once per turn of a waiting loop, which is some looks long. May never return, when the
+     * machine stops. */
     void (*relax)(void *self);
     uint64_t (*now)(void *self); /* ticks; only differences count */
     void (*report)(void *self, const struct flush_late *late);
@@ -63,8 +64,8 @@ struct flush_machine {
     uint64_t watchdog_ticks; /* 100 ms */
 };
 
-/* What a sender remembers of an LP. Odd numbers are waited for. An LP that several targets were found on
- * stands here several times: the later ones cost a look and no kick. */
+/* What a sender remembers of an LP. Odd numbers are waited for. An LP that several targets were
+ * found on stands here several times: the later ones cost a look and no kick. */
 struct flush_seen {
     struct lp_shared *lp;
     uint64_t run_seq;
@@ -89,8 +90,8 @@ static inline size_t flush_lp_scratch_bytes(uint32_t lp_count, uint32_t vp_count
     return (lp_count > vp_count ? lp_count : vp_count) * sizeof(struct flush_seen);
 }
 
-/* Sets up an LP's part. scratch: flush_lp_scratch_bytes bytes, aligned to 8, which stay the LP's. Before
- * the LP's first entry. */
+/* Sets up an LP's part. scratch: flush_lp_scratch_bytes bytes, aligned to 8, which stay the
+ * LP's. Before the LP's first entry. */
 void flush_lp_init(struct flush_lp *self, const struct flush_machine *machine, uint32_t lp_id,
                    void *context, void *scratch);
 
@@ -99,9 +100,9 @@ enum flush_where { FLUSH_WHERE_ROOT, FLUSH_WHERE_GUEST };
 /*
  * Looks where an LP is and remembers what is to be waited for: guest mode, and root mode's use of a
  * guest linear address. The caller has changed what the LP checks after making run_seq odd, by a
- * sequentially consistent read-modify-write. Root mode, of another LP. Between two flush_wait_finish at
- * most as many calls as flush_lp_scratch_bytes was told LPs, or VPs, whichever is more. Inline: once
- * for each target.
+ * sequentially consistent read-modify-write. Root mode, of another LP. Between two
+ * flush_wait_finish at most as many calls as flush_lp_scratch_bytes was told LPs, or VPs, whichever
+ * is more. Inline: once for each target.
  */
 static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp_id)
 {
@@ -127,8 +128,8 @@ static inline enum flush_where flush_wait_add(struct flush_lp *self, uint32_t lp
 void flush_wait_kick_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
 void flush_wait_finish_added(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT]);
 
-/* Kicks what was added and is in guest mode, in one batch. counters: of the vCPU that waits. Root mode,
- * run_seq even, no lock held; flush_wait_finish follows. */
+/* Kicks what was added and is in guest mode, in one batch. counters: of the vCPU that waits.
+ * Root mode, run_seq even, no lock held; flush_wait_finish follows. */
 static inline void flush_wait_kick(struct flush_lp *self, uint64_t counters[FLUSH_COUNTER_COUNT])
 {
     if (self->seen_count != 0) {

@@ -33,9 +33,9 @@ static void set_gate(struct idt_gate *gate, uint64_t handler, uint64_t ist)
     gate->high = handler >> 32;
 }
 
-/* In the window an interrupt may come with any vector: the 8259 delivers what the guest told it to.
- * What is an exception's vector elsewhere is dropped there, but for NMI and machine check, which can
- * be told apart. */
+/* In the window an interrupt may come with any vector: the 8259 delivers what the guest told it
+ * to. What is an exception's vector elsewhere is dropped there, but for NMI and machine check,
+ * which can be told apart. */
 static bool is_dropped_in_window(uint32_t vector)
 {
     return vector < FIRST_INTERRUPT_VECTOR && vector != VECTOR_NMI && vector != VECTOR_MC;

@@ -38,19 +38,21 @@ struct idt_gate {
     uint64_t low, high;
 };
 
-/* Fills two IDTs of IDT_VECTORS gates each, one after the other, with the stubs of the image copy that lies offset bytes above
- * this one: NMI on IST 1, double fault and machine check on IST 2. */
+/* Fills two IDTs of IDT_VECTORS gates each, one after the other, with the stubs of the image
+ * copy that lies offset bytes above this one: NMI on IST 1, double fault and machine check on
+ * IST 2. */
 void idt_build(struct idt_gate *gates, uint64_t offset);
 
-/* Lets pending interrupts in, to be dropped, by the second of the two IDTs. Root mode, interrupts off. */
+/* Lets pending interrupts in, to be dropped, by the second of the two IDTs. Root mode,
+ * interrupts off. */
 void idt_take_pending_interrupts(void);
 
-/* Called by the stubs, on the LP's own stack for the vector, interrupts off. frame may be changed: the
- * stub returns by it. Takes no lock, unless it ends in a panic. */
+/* Called by the stubs, on the LP's own stack for the vector, interrupts off. frame may be
+ * changed: the stub returns by it. Takes no lock, unless it ends in a panic. */
 void idt_dispatch(struct idt_frame *frame);
 
-/* RDMSR and WRMSR that return false, instead of faulting, where the processor raises #GP; *value is then
- * unchanged. Root mode only: our IDT catches the fault (core/safe_msr.asm). */
+/* RDMSR and WRMSR that return false, instead of faulting, where the processor raises #GP; *value
+ * is then unchanged. Root mode only: our IDT catches the fault (core/safe_msr.asm). */
 MUST_CHECK bool safe_read_msr(uint32_t msr, uint64_t *value);
 MUST_CHECK bool safe_write_msr(uint32_t msr, uint64_t value);
 

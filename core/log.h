@@ -33,16 +33,17 @@ struct log_state {
 
 #define LOG_LP_NONE UINT32_MAX /* before LPs and vCPUs have numbers */
 
-/* Makes state the log that this copy of the image writes to. It must outlive the image. Boot context,
- * before other LPs use the log. */
+/* Makes state the log that this copy of the image writes to. It must outlive the image. Boot
+ * context, before other LPs use the log. */
 void log_attach(struct log_state *state);
 
 /* Whether lines of this level are written. Any context. */
 bool log_is_on(enum log_level level);
 
 /* Writes one line. In root mode on an LP of ours, LP and VP are this LP's; boot code, which runs
- * on the firmware's GS base, uses log_boot instead. Lines over 400 characters are cut and say so. Takes
- * the log's lock and waits for the UART: no other lock is held that an exit path waits for. */
+ * on the firmware's GS base, uses log_boot instead. Lines over 400 characters are cut and say
+ * so. Takes the log's lock and waits for the UART: no other lock is held that an exit path waits
+ * for. */
 void log_line(enum log_level level, const char *area, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* As log_line, from boot code on the processor with this LP number (LOG_LP_NONE: unnumbered). */

@@ -80,7 +80,7 @@
 #define MSR_IA32_PERF_GLOBAL_CTRL                    0x38Fu
 #define MSR_IA32_PEBS_ENABLE                         0x3F1u
 #define MSR_IA32_MC0_CTL                             0x400u
-#define MSR_IA32_VMX_BASIC                           0x480u /* CPUID.1:ECX.VMX, as all of 480h-491h */
+#define MSR_IA32_VMX_BASIC                           0x480u /* CPUID.1:ECX.VMX; to 491h */
 #define IA32_VMX_BASIC_DUAL_MONITOR                  BIT64(49)
 #define IA32_VMX_BASIC_TRUE_CONTROLS                 BIT64(55)
 #define MSR_IA32_VMX_PINBASED_CTLS                   0x481u

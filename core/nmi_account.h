@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * Whose NMI is it? Guest NMI IPIs are delivered in software, so every NMI IPI is a kick of ours, and
- * what no kick explains comes from the platform and belongs to the guest.
+ * Whose NMI is it? Guest NMI IPIs are delivered in software, so every NMI IPI is a kick of ours,
+ * and what no kick explains comes from the platform and belongs to the guest.
  *
- * A sender counts `started` before it writes the ICR and `issued` after it. An NMI is explained when
- * a kick was started that no earlier NMI has accounted for. What has been issued when it arrives is
- * accounted for from then on - but one of those kicks may have been issued after the processor took
- * this NMI and before we read the counter, and is latched: it comes a moment later. So for a moment
- * after an explained NMI a further one is explained too. A platform NMI in that moment cannot be
- * told from a kick and is lost; docs/limits.md says so.
+ * A sender counts `started` before it writes the ICR and `issued` after it. An NMI is explained
+ * when a kick was started that no earlier NMI has accounted for. What has been issued when it
+ * arrives is accounted for from then on - but one of those kicks may have been issued after the
+ * processor took this NMI and before we read the counter, and is latched: it comes a moment later.
+ * So for a moment after an explained NMI a further one is explained too. A platform NMI in that
+ * moment cannot be told from a kick and is lost; docs/limits.md says so.
  */
 struct nmi_account {
     uint64_t seen;                 /* kicks accounted for */

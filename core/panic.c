@@ -16,9 +16,9 @@
 
 NORETURN void panic_park(void)
 {
-    /* A flag, not a count: an NMI that comes before or after the store leads here again, and neither
-     * forgets this LP nor counts it twice. Release: what this LP wrote is visible to the one that
-     * waits in panic_stop_others. */
+    /* A flag, not a count: an NMI that comes before or after the store leads here again, and
+     * neither forgets this LP nor counts it twice. Release: what this LP wrote is visible to the
+     * one that waits in panic_stop_others. */
     atomic_store_explicit(&this_lp()->is_parked, true, memory_order_release);
     for (;;) {
         cpu_disable_interrupts();

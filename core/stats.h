@@ -15,8 +15,8 @@ enum stat {
     STAT_COUNT
 };
 
-/* Exits are counted by basic exit reason, which is below this (SDM volume 3, appendix "VMX Basic Exit
- * Reasons"). */
+/* Exits are counted by basic exit reason, which is below this (SDM volume 3, appendix "VMX Basic
+ * Exit Reasons"). */
 #define STATS_EXIT_REASONS 128u
 
 struct stats {

@@ -14,7 +14,8 @@ enum status {
     STATUS_COUNT
 };
 
-/* The text of a status, for messages; "unknown status" for a value outside the enum. Any context. */
+/* The text of a status, for messages; "unknown status" for a value outside the enum. Any
+ * context. */
 const char *status_name(enum status status);
 
 #endif

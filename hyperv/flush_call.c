@@ -2,8 +2,9 @@
 #include "hyperv/private.h"
 
 /*
- * The four flush calls (TLFS "Virtual MMU", "HvCallFlushVirtualAddressSpace" and its sisters). The headers
- * have been copied; the list is read here, each element once and no further than it matters.
+ * The four flush calls (TLFS "Virtual MMU", "HvCallFlushVirtualAddressSpace" and its sisters). The
+ * headers have been copied; the list is read here, each element once and no further than it
+ * matters.
  */
 
 #define KNOWN_FLAGS                                                  \
@@ -16,9 +17,9 @@
 #define PAGE_NUMBER_BITS 52u
 
 /*
- * Leaves of an element the pages that are canonical. There is one piece at most, since the hole is far
- * larger than an element. False: nothing is left. Page numbers do not wrap: what runs past the last
- * one is cut off.
+ * Leaves of an element the pages that are canonical. There is one piece at most, since the hole is
+ * far larger than an element. False: nothing is left. Page numbers do not wrap: what runs past the
+ * last one is cut off.
  */
 static bool clip(uint64_t element, uint32_t canonical_bits, uint64_t *range)
 {
@@ -41,8 +42,8 @@ static bool clip(uint64_t element, uint32_t canonical_bits, uint64_t *range)
     return true;
 }
 
-/* Of an extended element (TLFS "HV_GVA_RANGE"): large pages, 2 MiB or 1 GiB each. Otherwise it has the
- * simple format, with one bit less for the number of pages. */
+/* Of an extended element (TLFS "HV_GVA_RANGE"): large pages, 2 MiB or 1 GiB each. Otherwise it
+ * has the simple format, with one bit less for the number of pages. */
 #define EXT_LARGE_PAGE BIT64(11)
 #define EXT_IS_1_GIB   BIT64(12)
 #define EXT_MORE_PAGES MASK64(10, 0)
@@ -56,10 +57,10 @@ static uint64_t large_pages_of(uint64_t element)
 }
 
 /*
- * Turns the list from rep_start on into ranges. They stand where the list has its room in the buffer,
- * which in a fast call is the list itself: a range never stands behind the element that it comes
- * from, and each element is read before its range is written. A list that names too many pages, or a
- * large page, is a flush of all, whatever else is in it: the rest is not read.
+ * Turns the list from rep_start on into ranges. They stand where the list has its room in the
+ * buffer, which in a fast call is the list itself: a range never stands behind the element that it
+ * comes from, and each element is read before its range is written. A list that names too many
+ * pages, or a large page, is a flush of all, whatever else is in it: the rest is not read.
  */
 static void decode_list(const struct hyperv_input *input, bool is_extended, size_t list_at,
                         struct flush_request *request)

@@ -3,8 +3,8 @@
 
 /*
  * TLFS "Hypercall Interface". The order of the checks: mode (#UD), reserved bits, call code,
- * privilege, shape (repetitions, variable header, size), XMM input (#UD), the input's address; then the
- * headers are copied, once, and the call's handler checks the parameters and reads the list.
+ * privilege, shape (repetitions, variable header, size), XMM input (#UD), the input's address; then
+ * the headers are copied, once, and the call's handler checks the parameters and reads the list.
  */
 
 enum call_class {
@@ -51,7 +51,8 @@ hv_status_t hyperv_refuse(const struct hyperv_input *input)
     return HV_STATUS_ACCESS_DENIED;
 }
 
-/* Calls are found by a table up to here, none has code 0; above is only one, which find_call names. */
+/* Calls are found by a table up to here, none has code 0; above is only one, which find_call
+ * names. */
 #define SMALL_CODES 0x60u
 #define HYPERCALL(name, code, class, bytes, element, privileges, hints, handler) \
     STATIC_ASSERT(                                                               \
@@ -129,8 +130,8 @@ static uint64_t pair_of(uint64_t high, uint64_t low)
     return high << 32 | (uint32_t)low;
 }
 
-/* The page that a VP's input lies in, NULL when it is not RAM. It is found anew only when it is another
- * than last time. */
+/* The page that a VP's input lies in, NULL when it is not RAM. It is found anew only when it is
+ * another than last time. */
 static inline const volatile void *find_page(struct hyperv_vp *vp, uint64_t page)
 {
     if (__builtin_expect(page != vp->input_page || vp->input_at == NULL, 0)) {
@@ -142,8 +143,8 @@ static inline const volatile void *find_page(struct hyperv_vp *vp, uint64_t page
     return vp->input_at;
 }
 
-/* Finds the input in memory and copies all but the list: through volatile, since the guest may change it
- * meanwhile. bytes: of the whole. */
+/* Finds the input in memory and copies all but the list: through volatile, since the guest may
+ * change it meanwhile. bytes: of the whole. */
 static ALWAYS_INLINE hv_status_t take_memory(struct hyperv_input *input, const struct call_row *row,
                                              uint64_t address, uint32_t bytes)
 {
@@ -168,8 +169,8 @@ static ALWAYS_INLINE hv_status_t take_memory(struct hyperv_input *input, const s
     return HV_STATUS_SUCCESS;
 }
 
-/* Input in registers: the two general ones, then XMM0 to XMM5 (TLFS "XMM Fast Hypercall Input"). What
- * lies behind the call's size means nothing. */
+/* Input in registers: the two general ones, then XMM0 to XMM5 (TLFS "XMM Fast Hypercall Input").
+ * What lies behind the call's size means nothing. */
 static void take_registers(struct hyperv_input *input, const struct call_row *row, uint64_t first,
                            uint64_t second)
 {
@@ -234,8 +235,8 @@ static ALWAYS_INLINE uint64_t finish(const struct hyperv_input *input, enum hype
     return (uint64_t)input->rep_count << HV_HYPERCALL_REP_SHIFT;
 }
 
-/* A call whose code is known: all that comes after the check of the mode. address: of the input, or in
- * the fast form its first word; second: there its second word. */
+/* A call whose code is known: all that comes after the check of the mode. address: of the input,
+ * or in the fast form its first word; second: there its second word. */
 static ALWAYS_INLINE uint64_t serve(struct hyperv_input *input, enum hyperv_call call,
                                     uint64_t control, uint64_t address, uint64_t second)
 {

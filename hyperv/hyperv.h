@@ -69,8 +69,8 @@ struct hyperv_ops {
     /* The TSC of this LP, less what the guest has added to it (lp_tsc_correction). */
     uint64_t (*read_tsc)(void *context);
 
-    /* Where a page of guest RAM is. NULL: not RAM of this guest, or hidden. The answer for a page is
-     * always the same. */
+    /* Where a page of guest RAM is. NULL: not RAM of this guest, or hidden. The answer for a
+     * page is always the same. */
     const volatile void *(*ram_page)(void *context, gpa_t page);
     /* XMM0 to XMM5 of the calling VP, low halves first. */
     void (*read_xmm)(void *context, uint64_t words[HYPERV_XMM_WORDS]);
@@ -78,9 +78,9 @@ struct hyperv_ops {
     bool (*write_gpa)(void *context, gpa_t to, const void *from, size_t bytes);
 
     /* Lays an overlay page over a guest page (hypercall: read and execute; reference TSC: read).
-     * Any page below the physical limit can be asked for; one that was mapped before at this address
-     * is replaced. False: cannot be (hidden memory, no table page), nothing is changed. Called with
-     * the partition's lock held: waits for nobody. */
+     * Any page below the physical limit can be asked for; one that was mapped before at this
+     * address is replaced. False: cannot be (hidden memory, no table page), nothing is changed.
+     * Called with the partition's lock held: waits for nobody. */
     bool (*overlay_map)(void *context, enum hyperv_overlay overlay, gpa_t page);
     /* Shows the memory beneath again. */
     void (*overlay_unmap)(void *context, gpa_t page);
@@ -98,8 +98,8 @@ struct hyperv_ops {
     /* Resets the machine of the guest. */
     void (*reset)(void *context);
 
-    /* Flushes the targets that exist (the caller among them when it is named). Returns when the effects
-     * are observable on all; the caller's own may wait for its next entry. */
+    /* Flushes the targets that exist (the caller among them when it is named). Returns when the
+     * effects are observable on all; the caller's own may wait for its next entry. */
     void (*flush)(void *context, const struct flush_request *request);
 };
 
@@ -125,9 +125,9 @@ enum hyperv_outcome {
 };
 
 /*
- * One guest. What is fixed is written by hyperv_partition_init only. The registers are written under
- * lock and may be read without; the time base is read and written under it. Nothing waits while the
- * lock is held (it is taken before vmx/'s lock of the EPT).
+ * One guest. What is fixed is written by hyperv_partition_init only. The registers are written
+ * under lock and may be read without; the time base is read and written under it. Nothing waits
+ * while the lock is held (it is taken before vmx/'s lock of the EPT).
  */
 struct hyperv_partition {
     const struct hyperv_ops *ops;
@@ -165,19 +165,21 @@ struct hyperv_vp {
     bool is_running;
     uint64_t run_begin_tsc;
     uint64_t run_ticks; /* of the periods that have ended */
-    /* The page that hypercall input was in last, and what ops.ram_page said of it; NULL: to be asked. */
+    /* The page that hypercall input was in last, and what ops.ram_page said of it; NULL: to be
+     * asked. */
     uint64_t input_page;
     const volatile void *input_at;
     uint64_t calls[HYPERV_CALL_COUNT][HYPERV_OUTCOME_COUNT];
-    /* Pages named by list calls, per call and not per target; of a list that is too long, up to there. */
+    /* Pages named by list calls, per call and not per target; of a list that is too long, up to
+     * there. */
     uint64_t gvas_flushed;
 };
 
 /* ---- Setting up ---- */
 
 /*
- * Makes the partition: what the machine cannot give is switched off (ask partition->features what is
- * left), MSRs take their reset values, the reference time is 0 at tsc. page is 4 KiB of zeroed
+ * Makes the partition: what the machine cannot give is switched off (ask partition->features what
+ * is left), MSRs take their reset values, the reference time is 0 at tsc. page is 4 KiB of zeroed
  * hypervisor memory that ops.overlay_map maps as HYPERV_OVERLAY_REFERENCE_TSC; it stays invalid
  * until hyperv_reference_tsc_agree. All of it before the first VM entry.
  */
@@ -189,8 +191,8 @@ void hyperv_partition_init(struct hyperv_partition *partition, const struct hype
 void hyperv_vp_init(struct hyperv_vp *vp, struct hyperv_partition *partition, uint32_t vp_index,
                     void *context);
 
-/* Machine reset: overlays vanish, MSRs take their reset values, reference time restarts at 0. Called
- * on one VP while the others do not run. INIT calls nothing. */
+/* Machine reset: overlays vanish, MSRs take their reset values, reference time restarts at 0.
+ * Called on one VP while the others do not run. INIT calls nothing. */
 void hyperv_partition_reset(struct hyperv_vp *vp);
 
 /* Machine reset, for each VP. Counters of calls stay. */
@@ -248,20 +250,22 @@ uint64_t hyperv_reference_time(struct hyperv_vp *vp);
  */
 void hyperv_reference_tsc_agree(struct hyperv_vp *vp, bool agrees, int64_t correction);
 
-/* The VP begins and ceases to be runnable on an LP, for VP_RUNTIME: with its first entry or SIPI; when
- * it begins to wait for SIPI. Time in the hypervisor on its behalf counts. May be repeated. */
+/* The VP begins and ceases to be runnable on an LP, for VP_RUNTIME: with its first entry or
+ * SIPI; when it begins to wait for SIPI. Time in the hypervisor on its behalf counts. May be
+ * repeated. */
 void hyperv_vp_run_begin(struct hyperv_vp *vp);
 void hyperv_vp_run_end(struct hyperv_vp *vp);
 
 /* ---- Overlay pages ---- */
 
-/* Whether an overlay lies over the page that address is in. Needs no lock. Inline: part of each call. */
+/* Whether an overlay lies over the page that address is in. Needs no lock. Inline: part of each
+ * call. */
 static inline bool hyperv_overlay_covers(const struct hyperv_partition *partition, gpa_t address)
 {
     uint64_t page = align_down(address.value, PAGE_BYTES) | HYPERV_OVERLAY_MAPPED;
 
-    /* Relaxed: nothing is ordered by it. A guest that moves an overlay over the input of its own call
-     * has the one or the other read. */
+    /* Relaxed: nothing is ordered by it. A guest that moves an overlay over the input of its own
+     * call has the one or the other read. */
     for (uint32_t overlay = 0; overlay < HYPERV_OVERLAY_COUNT; overlay++) {
         if (atomic_load_explicit(&partition->overlay_pages[overlay], memory_order_relaxed) ==
             page) {
@@ -286,10 +290,10 @@ enum hyperv_call_result {
 };
 
 /*
- * Serve a VMCALL. gpr: the guest's registers by enum gpr (vcpu.gpr); RAX, and outside 64-bit code RDX
- * too, take the result. buffer: 4 KiB of this LP's own, 8-byte aligned, that nobody else touches
- * until the call returns. They wait as ops.flush does: the caller holds no lock. The three differ in who
- * calls; hyperv_hypercall chooses.
+ * Serve a VMCALL. gpr: the guest's registers by enum gpr (vcpu.gpr); RAX, and outside 64-bit code
+ * RDX too, take the result. buffer: 4 KiB of this LP's own, 8-byte aligned, that nobody else
+ * touches until the call returns. They wait as ops.flush does: the caller holds no lock. The three
+ * differ in who calls; hyperv_hypercall chooses.
  */
 MUST_CHECK enum hyperv_call_result hyperv_call_64_bit(struct hyperv_vp *vp, uint64_t gpr[GPR_COUNT],
                                                       uint64_t *buffer);

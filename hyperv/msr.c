@@ -2,8 +2,8 @@
 #include "hyperv/private.h"
 
 /*
- * The synthetic MSRs (TLFS "Virtual Processor", appendix "MSR Index"). One row each: the privilege that
- * grants it, and what reads and writes it; what has no function gives #GP.
+ * The synthetic MSRs (TLFS "Virtual Processor", appendix "MSR Index"). One row each: the privilege
+ * that grants it, and what reads and writes it; what has no function gives #GP.
  */
 
 typedef enum hyperv_msr_result msr_reader(struct hyperv_vp *vp, uint64_t *value);
@@ -250,8 +250,8 @@ static enum hyperv_msr_result read_vp_assist_page(struct hyperv_vp *vp, uint64_t
     return HYPERV_MSR_OK;
 }
 
-/* "No EOI required" is cleared and never set: with no EOI assistance the guest does its own EOI, which
- * is always right. */
+/* "No EOI required" is cleared and never set: with no EOI assistance the guest does its own EOI,
+ * which is always right. */
 static enum hyperv_msr_result write_vp_assist_page(struct hyperv_vp *vp, uint64_t value)
 {
     static const uint32_t no_assist;

@@ -12,8 +12,8 @@
 /* Input comes in words. */
 #define HYPERV_WORD_BYTES 8u
 
-/* A hypercall whose control word has been checked against its table row. The headers are copied; the
- * list is not. */
+/* A hypercall whose control word has been checked against its table row. The headers are copied;
+ * the list is not. */
 struct hyperv_input {
     struct hyperv_vp *vp;
     uint64_t *words; /* fixed header and variable header, and room for the list; ours alone */
@@ -32,7 +32,8 @@ hyperv_handler flush_handle, flush_handle_ex;
 /* For calls of features that are never offered. */
 hyperv_handler hyperv_refuse;
 
-/* The calls that the partition's privileges and recommendations allow, for partition->calls_granted. */
+/* The calls that the partition's privileges and recommendations allow, for
+ * partition->calls_granted. */
 uint32_t hyperv_find_granted_calls(const struct hyperv_partition *partition);
 
 /* 10^7 * 2^64 / tsc_hz, rounded down. tsc_hz is above 10^7. */
@@ -44,9 +45,9 @@ void hyperv_time_restart(struct hyperv_partition *partition, uint64_t tsc);
 /* How long the VP has run, in 100 ns units. */
 uint64_t hyperv_vp_runtime(const struct hyperv_vp *vp);
 
-/* Lays an overlay at page (guest-physical address | HYPERV_OVERLAY_MAPPED) or, with 0, nowhere. The
- * partition's lock is held. False: refused, nothing changed. *needs_sync is set when ops.overlay_sync
- * is due once the lock is released; it is never cleared. */
+/* Lays an overlay at page (guest-physical address | HYPERV_OVERLAY_MAPPED) or, with 0, nowhere.
+ * The partition's lock is held. False: refused, nothing changed. *needs_sync is set when
+ * ops.overlay_sync is due once the lock is released; it is never cleared. */
 MUST_CHECK bool hyperv_overlay_move(struct hyperv_vp *vp, enum hyperv_overlay overlay,
                                     uint64_t page, bool *needs_sync);
 

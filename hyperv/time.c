@@ -2,8 +2,8 @@
 #include "hyperv/private.h"
 
 /*
- * Reference time, TLFS "Partition Reference Time Enlightenment". The counter MSR and the page are made
- * from the same scale, correction and offset, so that a guest may mix them.
+ * Reference time, TLFS "Partition Reference Time Enlightenment". The counter MSR and the page are
+ * made from the same scale, correction and offset, so that a guest may mix them.
  */
 
 /* Long division, since the compiler's division of 128 bits would call its library. */
@@ -45,8 +45,8 @@ static uint32_t next_sequence(uint32_t sequence)
                : sequence;
 }
 
-/* Readers compare the sequence before with that after, so scale and offset stand between two stores of
- * it, all in one order; they pair with the guest's loads. */
+/* Readers compare the sequence before with that after, so scale and offset stand between two
+ * stores of it, all in one order; they pair with the guest's loads. */
 static void publish(struct hyperv_partition *partition)
 {
     struct hv_reference_tsc_page *page = partition->reference_tsc_page;

@@ -9,8 +9,8 @@
 #include "core/compiler.h"
 
 /*
- * Numbers and structures of the Hypervisor Top Level Functional Specification, under its names. What
- * starts with hv_ or HV_ stands in the TLFS; what is ours starts with hyperv_ or flush_.
+ * Numbers and structures of the Hypervisor Top Level Functional Specification, under its names.
+ * What starts with hv_ or HV_ stands in the TLFS; what is ours starts with hyperv_ or flush_.
  */
 
 /* TLFS "Feature and Interface Discovery": CPUID leaves. */

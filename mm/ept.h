@@ -97,8 +97,8 @@ MUST_CHECK enum status ept_init(struct ept_map *map, const struct ept_params *pa
  * STATUS_NO_MEMORY: no page left. */
 MUST_CHECK enum status ept_root_create(struct ept_map *map, hpa_t *root);
 
-/* The EPT pointer (VMCS field) for a root: write-back, four levels, no accessed and dirty flags. SDM
- * volume 3, "Extended-Page-Table Pointer (EPTP)". Any context. */
+/* The EPT pointer (VMCS field) for a root: write-back, four levels, no accessed and dirty flags.
+ * SDM volume 3, "Extended-Page-Table Pointer (EPTP)". Any context. */
 uint64_t ept_pointer(hpa_t root);
 
 /*

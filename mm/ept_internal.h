@@ -12,7 +12,7 @@
 #define EPT_ENTRIES          512u
 #define EPT_ENTRY_TYPE_SHIFT 3u
 #define EPT_ENTRY_LARGE      BIT64(7)
-#define EPT_ENTRY_PINNED     BIT64(11) /* ignored by the processor: hidden or remapped, keep the type */
+#define EPT_ENTRY_PINNED     BIT64(11) /* the processor ignores it: hidden or remapped, keep */
 #define EPT_ENTRY_ADDRESS    MASK64(EPT_ADDRESS_BITS - 1, PAGE_SHIFT)
 
 static inline unsigned int ept_shift(enum ept_level level)

@@ -8,7 +8,8 @@
  * splits need, the second, which cannot fail, writes. Entries that are pinned keep their type.
  */
 
-/* The tables below one block that is to be mapped by these types; stops counting above the limit. */
+/* The tables below one block that is to be mapped by these types; stops counting above the
+ * limit. */
 static uint64_t count_block(const struct ept_map *map, const struct mtrr_state *mtrrs,
                             enum ept_level level, uint64_t base)
 {

@@ -144,7 +144,8 @@ static bool set_flags(const struct walk *walk, const struct level_entry *entry, 
     }
 }
 
-/* Accessed flags from the level top down to the leaf, the dirty flag there. False: an entry changed. */
+/* Accessed flags from the level top down to the leaf, the dirty flag there. False: an entry
+ * changed. */
 static bool set_all_flags(struct walk *walk, unsigned int top)
 {
     unsigned int leaf = walk->level;

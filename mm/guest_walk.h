@@ -12,9 +12,9 @@
 
 /*
  * The guest's own paging structures: 32-bit, PAE, 4-level and 5-level (SDM volume 3, "Paging"). One
- * walk, in two uses: as the hypervisor looks at the guest, and as the guest's processor makes a data
- * access. Pure; between gva_begin and gva_end (core/gva_section.h) where the result is used to touch
- * memory.
+ * walk, in two uses: as the hypervisor looks at the guest, and as the guest's processor makes a
+ * data access. Pure; between gva_begin and gva_end (core/gva_section.h) where the result is used to
+ * touch memory.
  */
 
 /* Paging as the guest has set it up (SDM volume 3, "Paging Modes and Control Bits"). */
@@ -33,9 +33,9 @@ size_t guest_read_linear(const struct guest_memory *memory, const struct guest_p
                          gva_t address, void *to, size_t bytes);
 
 /*
- * A data access as the guest's processor makes it: with its rights, its page faults, its accessed and
- * dirty flags (SDM volume 3, "Access Rights" and "Page-Fault Exceptions"). Protection keys are not
- * looked at.
+ * A data access as the guest's processor makes it: with its rights, its page faults, its accessed
+ * and dirty flags (SDM volume 3, "Access Rights" and "Page-Fault Exceptions"). Protection keys are
+ * not looked at.
  */
 
 #define PAGE_FAULT_PRESENT  0x1u

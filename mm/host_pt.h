@@ -34,9 +34,9 @@ enum host_pt_rights {
     HOST_PT_DEVICE, /* read, write, uncacheable */
 };
 
-/* Maps [0, top), at most 2^47 bytes, read-write; a large page is used only where the MTRRs give it one
- * type. STATUS_NO_MEMORY: the pool is empty. STATUS_OUT_OF_RANGE: top is above 2^47 (addresses must
- * be canonical) or not a multiple of the page size. */
+/* Maps [0, top), at most 2^47 bytes, read-write; a large page is used only where the MTRRs give
+ * it one type. STATUS_NO_MEMORY: the pool is empty. STATUS_OUT_OF_RANGE: top is above 2^47
+ * (addresses must be canonical) or not a multiple of the page size. */
 MUST_CHECK enum status host_pt_build(struct host_pt *tables, struct page_pool *pool,
                                      const struct mtrr_state *mtrrs, uint64_t top, bool has_1g);
 
@@ -45,8 +45,8 @@ MUST_CHECK enum status host_pt_build(struct host_pt *tables, struct page_pool *p
 MUST_CHECK enum status host_pt_protect(struct host_pt *tables, uint64_t base, uint64_t bytes,
                                        enum host_pt_rights rights);
 
-/* The pages that host_pt_build takes at most, and host_pt_protect for ranges inside one of split_bytes
- * and some single pages; unless MTRR masks with holes scatter the types. */
+/* The pages that host_pt_build takes at most, and host_pt_protect for ranges inside one of
+ * split_bytes and some single pages; unless MTRR masks with holes scatter the types. */
 uint64_t host_pt_pages_needed(uint64_t top, bool has_1g, uint64_t split_bytes);
 
 #endif

@@ -8,8 +8,8 @@
 
 /*
  * The resident memory, given out page by page and never taken back. It is identity-mapped by the
- * firmware and by our own page tables, so that a page's address is its pointer. Not locked: boot code
- * runs alone, and afterwards only the EPT takes pages, under its own lock. Pure.
+ * firmware and by our own page tables, so that a page's address is its pointer. Not locked: boot
+ * code runs alone, and afterwards only the EPT takes pages, under its own lock. Pure.
  */
 struct page_pool {
     uint64_t next;
@@ -19,8 +19,8 @@ struct page_pool {
 /* The region [base, base + bytes); both are page-aligned. */
 void page_pool_init(struct page_pool *pool, uint64_t base, uint64_t bytes);
 
-/* count zeroed pages, one after another; NULL when so many are not left. The caller owns them; they never
- * come back. */
+/* count zeroed pages, one after another; NULL when so many are not left. The caller owns them;
+ * they never come back. */
 void *page_pool_take(struct page_pool *pool, uint64_t count);
 
 /* Pages that are left. */

@@ -83,7 +83,8 @@ static void deliver(struct lp *lp, struct vcpu *sender, const struct apic_ipi *i
         if (ipi->delivery == APIC_DELIVERY_NMI) {
             stats_count(&sender->stats, STAT_NMIS_POSTED);
         }
-        /* The target looks at its mailbox after the kick; the sender itself before its next entry. */
+        /* The target looks at its mailbox after the kick; the sender itself before its next
+         * entry. */
         if ((post(target, ipi) || vmx_state_is_waiting_in_hardware(target->vmx)) &&
             target != sender) {
             wake(lp, target, ipi);
@@ -184,8 +185,8 @@ static bool is_transition_legal(uint64_t from, uint64_t to)
 
 /*
  * The hardware follows a change of mode, but is never left switched off: kicks must arrive. From
- * x2APIC there is no way to xAPIC but through "disabled"; a kick that is lost in that moment had its
- * reason stored before it, and that is looked at before the next entry.
+ * x2APIC there is no way to xAPIC but through "disabled"; a kick that is lost in that moment had
+ * its reason stored before it, and that is looked at before the next entry.
  */
 static bool follow_mode(uint64_t from_hardware, uint64_t to, uint64_t value)
 {

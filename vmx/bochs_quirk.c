@@ -36,8 +36,8 @@ static bool read_guest(struct lp *lp, const struct vcpu *vcpu, uint64_t address,
     return count == bytes;
 }
 
-/* The frame of the delivery, with or without an error code below it: its RIP is the one that the exit
- * saved. The first two words say whether there is one at all, and mostly there is none. */
+/* The frame of the delivery, with or without an error code below it: its RIP is the one that the
+ * exit saved. The first two words say whether there is one at all, and mostly there is none. */
 static bool find_frame(struct lp *lp, const struct vcpu *vcpu, uint64_t frame[FRAME_WORDS])
 {
     uint64_t rip = vmcs_read(VMCS_GUEST_RIP);

@@ -6,10 +6,10 @@
 
 /*
  * A workaround for the emulator, used nowhere else (machine->is_bochs, said at start-up). With more
- * than one processor Bochs 3.0 does not commit RIP after it has delivered an exception: a VM exit by
- * NMI before the handler's first instruction saves the RIP of the instruction that faulted, beside
- * the handler's CS, SS and RSP. A processor saves the handler's RIP (SDM volume 3, "Saving RIP, RSP,
- * RFLAGS, and SSP").
+ * than one processor Bochs 3.0 does not commit RIP after it has delivered an exception: a VM exit
+ * by NMI before the handler's first instruction saves the RIP of the instruction that faulted,
+ * beside the handler's CS, SS and RSP. A processor saves the handler's RIP (SDM volume 3, "Saving
+ * RIP, RSP, RFLAGS, and SSP").
  *
  * The vector is not known any more, so the delivery is taken back: the frame on the stack says what
  * to return to, and the instruction faults again.

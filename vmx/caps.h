@@ -91,8 +91,8 @@ bool caps_equal(const struct vmx_capability_msrs *msrs_a, const struct vmx_cpu_f
                 const struct vmx_capability_msrs *msrs_b, const struct vmx_cpu_features *features_b,
                 const char **difference) MUST_CHECK;
 
-/* The bits that the guest's real CR0 and CR4 must have set: the FIXED0 words, for CR0 without PE and
- * PG (unrestricted guest). SDM, "Restrictions on VMX Operation". */
+/* The bits that the guest's real CR0 and CR4 must have set: the FIXED0 words, for CR0 without PE
+ * and PG (unrestricted guest). SDM, "Restrictions on VMX Operation". */
 uint64_t caps_guest_cr0_must_be_1(const struct vmx_controls *controls);
 uint64_t caps_guest_cr4_must_be_1(const struct vmx_controls *controls);
 

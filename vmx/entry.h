@@ -30,8 +30,8 @@ static inline enum entry_outcome vmx_enter_guest(void)
 /* Where VM exits arrive: the value of HOST_RIP. Not to be called. */
 void vmx_exit_entry(void);
 
-/* The first VM exit of an LP has no vmx_enter_guest to return to. lp->saved_rsp points at a stack that
- * run_prepare_first_exit laid out; this stub calls run_loop (vmx/run.h) from there. */
+/* The first VM exit of an LP has no vmx_enter_guest to return to. lp->saved_rsp points at a
+ * stack that run_prepare_first_exit laid out; this stub calls run_loop (vmx/run.h) from there. */
 void entry_first_exit(void);
 
 /* HLT with interrupts off, unless lp->restart is set. An NMI that comes between the test and the
@@ -55,8 +55,8 @@ void entry_unblock_nmis(void);
  */
 enum entry_outcome entry_launch_here(struct lp *lp);
 
-/* Where entry_launch_here goes on when the entry exited with a VM-entry failure, VMX operation is off
- * again, and RSP is the guest's (vmx/leave.c). */
+/* Where entry_launch_here goes on when the entry exited with a VM-entry failure, VMX operation
+ * is off again, and RSP is the guest's (vmx/leave.c). */
 extern const uint64_t entry_launch_refused HIDDEN;
 
 #endif

@@ -21,8 +21,8 @@ static void set_registers(struct vcpu *vcpu, const struct cpuid_regs *regs)
     vcpu->gpr[GPR_RDX] = regs->edx;
 }
 
-/* What the processor says, less what the guest is not shown. Out of line, so that our own leaves stay
- * short. */
+/* What the processor says, less what the guest is not shown. Out of line, so that our own leaves
+ * stay short. */
 NOINLINE static enum exit_action answer_by_policy(struct lp *lp, struct vcpu *vcpu)
 {
     uint32_t leaf = (uint32_t)vcpu->gpr[GPR_RAX];

@@ -11,8 +11,8 @@
 #include "vmx/vmx_state.h"
 
 /*
- * MOV to CR0 exits when it changes CD, NW or NE, and then often changes much else: Linux switches to
- * long mode with the same instruction that sets NE. SDM volume 2, "MOV--Move to/from Control
+ * MOV to CR0 exits when it changes CD, NW or NE, and then often changes much else: Linux switches
+ * to long mode with the same instruction that sets NE. SDM volume 2, "MOV--Move to/from Control
  * Registers", and volume 3, "Initializing IA-32e Mode".
  */
 
@@ -93,7 +93,8 @@ static bool turn_paging_on(const struct partition *partition)
     return true;
 }
 
-/* With PAE paging on, a change of CD or NW reads the PDPTEs again (SDM volume 3, "PDPTE Registers"). */
+/* With PAE paging on, a change of CD or NW reads the PDPTEs again (SDM volume 3, "PDPTE
+ * Registers"). */
 static bool reload_pdptes(const struct partition *partition)
 {
     bool is_pae = (vmcs_read(VMCS_GUEST_CR0) & CR0_PG) != 0 &&

@@ -57,8 +57,8 @@ static void write_gpr(struct vcpu *vcpu, uint8_t index, uint64_t value)
 }
 
 /* Carries the instruction out with the register at offset as its memory operand. The SDM leaves
- * accesses that are not 32 bits wide and aligned undefined: their writes are dropped. So are those to
- * the page of an APIC that is off or in x2APIC mode, where nothing answers. */
+ * accesses that are not 32 bits wide and aligned undefined: their writes are dropped. So are
+ * those to the page of an APIC that is off or in x2APIC mode, where nothing answers. */
 static void emulate(struct lp *lp, struct vcpu *vcpu, const struct insn *insn,
                     const struct insn_input *input, uint32_t offset)
 {
@@ -133,8 +133,8 @@ static enum exit_action fill(struct vcpu *vcpu, gpa_t address)
     status = translation.is_mapped ? STATUS_OK : ept_map_on_violation(&partition->ept, address);
     spin_unlock(&partition->ept_lock);
     if (translation.is_mapped) {
-        /* Another LP filled it in meanwhile, or the entry does not allow the access: what the guest may
-         * not do to an overlay page is #GP (TLFS, "Hypercall Interface"). */
+        /* Another LP filled it in meanwhile, or the entry does not allow the access: what the
+         * guest may not do to an overlay page is #GP (TLFS, "Hypercall Interface"). */
         if (translation.access == EPT_ALL) {
             return EXIT_ACTION_RESUME;
         }
@@ -168,8 +168,8 @@ enum exit_action exit_ept_violation(struct lp *lp, struct vcpu *vcpu)
     return EXIT_ACTION_STOP; /* code, a page table or a stack in the local APIC's page */
 }
 
-/* Tables that a change retired may be walked until every LP has invalidated: the last of the changes
- * that are under way gives them back. */
+/* Tables that a change retired may be walked until every LP has invalidated: the last of the
+ * changes that are under way gives them back. */
 static void reclaim_when_last(struct partition *partition)
 {
     spin_lock(&partition->ept_lock);

@@ -100,10 +100,10 @@ static bool tscs_agree(const struct lp *lp)
 }
 
 /*
- * The reference TSC page is valid only while all LPs have been changed alike. Several may change and
- * publish at once: whoever publishes looks again. A change that this look misses was stored after it,
- * and its LP publishes after that; the lock in hyperv_reference_tsc_agree orders the two, so the last
- * word is that of one who has seen all changes.
+ * The reference TSC page is valid only while all LPs have been changed alike. Several may change
+ * and publish at once: whoever publishes looks again. A change that this look misses was stored
+ * after it, and its LP publishes after that; the lock in hyperv_reference_tsc_agree orders the two,
+ * so the last word is that of one who has seen all changes.
  */
 static void follow_tsc(struct lp *lp)
 {
@@ -125,9 +125,10 @@ static void correct_tsc(struct lp *lp, int64_t added)
 }
 
 /*
- * The guest's writes take effect; what they add is remembered, so that our own times stay right. The
- * processor adds the same to IA32_TSC_ADJUST (SDM volume 3, "IA32_TSC_ADJUST Register Support"), which
- * says exactly what it was; without that register it is known but for the ticks that pass in between.
+ * The guest's writes take effect; what they add is remembered, so that our own times stay right.
+ * The processor adds the same to IA32_TSC_ADJUST (SDM volume 3, "IA32_TSC_ADJUST Register
+ * Support"), which says exactly what it was; without that register it is known but for the ticks
+ * that pass in between.
  */
 static bool write_tsc(struct lp *lp, const struct vcpu *vcpu, uint64_t value)
 {

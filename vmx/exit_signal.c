@@ -19,10 +19,11 @@
 #include "vmx/vmcs.h"
 #include "vmx/vmx_state.h"
 
-/* Exceptions, NMI, INIT, SIPI, triple fault, and the instructions that need no file of their own. */
+/* Exceptions, NMI, INIT, SIPI, triple fault, and the instructions that need no file of their
+ * own. */
 
-/* DR6 as the delivery leaves it: the conditions that were met, and the two bits that are cleared when
- * theirs is met, where the processor has them. */
+/* DR6 as the delivery leaves it: the conditions that were met, and the two bits that are cleared
+ * when theirs is met, where the processor has them. */
 static uint64_t dr6_after(uint64_t qualification)
 {
     uint64_t dr6 = cpu_read_dr6() & ~DR6_BREAKPOINTS;
@@ -40,8 +41,8 @@ static uint64_t dr6_after(uint64_t qualification)
 }
 
 /*
- * The exit leaves "pending debug exceptions" clear, but an entry with RFLAGS.TF and blocking by STI or
- * MOV SS demands its BS bit (SDM volume 3, "Checks on Guest Non-Register State").
+ * The exit leaves "pending debug exceptions" clear, but an entry with RFLAGS.TF and blocking by STI
+ * or MOV SS demands its BS bit (SDM volume 3, "Checks on Guest Non-Register State").
  */
 static void keep_single_step_consistent(void)
 {

@@ -14,8 +14,8 @@ static uint8_t dpl_of(uint32_t rights)
     return (uint8_t)((rights & ACCESS_RIGHTS_DPL_MASK) >> ACCESS_RIGHTS_DPL_SHIFT);
 }
 
-/* The current privilege level is SS.DPL. Non-conforming code has the same in CS, which is read anyway. In
- * virtual-8086 mode both are 3 (SDM volume 3, "Checks on Guest Segment Registers"). */
+/* The current privilege level is SS.DPL. Non-conforming code has the same in CS, which is read
+ * anyway. In virtual-8086 mode both are 3 (SDM volume 3, "Checks on Guest Segment Registers"). */
 static inline uint8_t privilege_of(uint32_t code_rights)
 {
     if ((code_rights & ACCESS_RIGHTS_CONFORMING) != 0) {
@@ -24,7 +24,8 @@ static inline uint8_t privilege_of(uint32_t code_rights)
     return dpl_of(code_rights);
 }
 
-/* The shortest way is that of a 64-bit kernel: long mode implies protected mode, so CR0 is not read. */
+/* The shortest way is that of a 64-bit kernel: long mode implies protected mode, so CR0 is not
+ * read. */
 static inline void find_caller(struct hyperv_caller *caller)
 {
     uint32_t code = vmcs_read32(VMCS_GUEST_CS_ACCESS_RIGHTS);

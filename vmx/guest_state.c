@@ -71,8 +71,8 @@ static void capture_system_segments(void)
     vmcs_write32(VMCS_GUEST_IDTR_LIMIT, idt.limit);
     capture_segment(SEG_LDTR, ldt, (ldt & 0xFFFC) == 0 ? 0 : descriptor_base(&gdt, ldt));
     if ((tr & 0xFFFC) == 0 || cpu_load_access_rights(tr) == 0) {
-        /* Firmware loads no task register, and leave.asm leaves one that no GDT reaches; VM entry wants
-         * a usable one. */
+        /* Firmware loads no task register, and leave.asm leaves one that no GDT reaches; VM
+         * entry wants a usable one. */
         write_segment(SEG_TR, 0, 0, REAL_MODE_LIMIT, ACCESS_TSS_BUSY);
         return;
     }

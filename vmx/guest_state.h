@@ -20,8 +20,8 @@ void guest_state_capture(const struct partition *partition, struct vcpu *vcpu);
 /* The vCPU as after INIT; the local APIC is not touched. Root mode, on the vCPU's LP. */
 void guest_state_init(const struct partition *partition, struct vcpu *vcpu);
 
-/* A start-up IPI after INIT: real mode at vector << 12 (SDM volume 3, "MP Initialization"). Root mode, on
- * the vCPU's LP, as all that follows. */
+/* A start-up IPI after INIT: real mode at vector << 12 (SDM volume 3, "MP Initialization"). Root
+ * mode, on the vCPU's LP, as all that follows. */
 void guest_state_start(uint8_t vector);
 
 /* Guest CR0 := value as the guest sees it: the bits that are ours go to the read shadow. CR0.PE and

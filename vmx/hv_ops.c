@@ -218,7 +218,8 @@ static void relax(void *self)
     const struct lp *lp = self;
 
     cpu_pause();
-    /* Acquire pairs with the exchange in panic: whoever waits while the machine stops, stops too. */
+    /* Acquire pairs with the exchange in panic: whoever waits while the machine stops, stops
+     * too. */
     if (atomic_load_explicit(&lp->machine->stop_requested, memory_order_acquire) != 0) {
         panic_park();
     }

@@ -11,9 +11,9 @@
  * The context of all ops is the struct lp that executes.
  */
 
-/* An LP's own: the state of its vCPU in the Microsoft interface, the flush engine's halves of vCPU and
- * LP, and the buffer for the
- * headers of hypercall input and the ranges made of its list. Lies in resident memory, zeroed. */
+/* An LP's own: the state of its vCPU in the Microsoft interface, the flush engine's halves of
+ * vCPU and LP, and the buffer for the headers of hypercall input and the ranges made of its
+ * list. Lies in resident memory, zeroed. */
 struct hv_lp {
     struct flush_vcpu flush_vcpu;
     struct hyperv_vp vp;

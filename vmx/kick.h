@@ -6,13 +6,13 @@
 #include "vmx/partition.h"
 
 /*
- * The kick: an NMI to another LP. It ends guest mode (NMI exiting), a halt in root mode, or makes an
- * entry begin again; it carries no meaning of its own. The sender has stored what it wants the
+ * The kick: an NMI to another LP. It ends guest mode (NMI exiting), a halt in root mode, or makes
+ * an entry begin again; it carries no meaning of its own. The sender has stored what it wants the
  * target to see.
  */
 
-/* Sends one. From root mode on self's LP; target is another LP. Returns whether it is certain to arrive;
- * if not it was said. */
+/* Sends one. From root mode on self's LP; target is another LP. Returns whether it is certain to
+ * arrive; if not it was said. */
 bool kick_lp(struct lp *self, struct lp *target);
 
 /* Makes every LP leave guest mode or see the EPT generation before it enters again, and waits until

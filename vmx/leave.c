@@ -26,9 +26,9 @@ bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf)
 }
 
 /*
- * CR0 and CR4 as the guest reads them, so that its own changes survive. What VMX operation alone had
- * forced on is undone: the guest's view began with firmware_cr0 (boot/virtualise.c), and CR4 bits
- * that are fixed to 1 go back to the firmware's.
+ * CR0 and CR4 as the guest reads them, so that its own changes survive. What VMX operation alone
+ * had forced on is undone: the guest's view began with firmware_cr0 (boot/virtualise.c), and CR4
+ * bits that are fixed to 1 go back to the firmware's.
  */
 static void fill_control_registers(const struct lp *lp, struct leave_frame *frame)
 {

@@ -8,8 +8,8 @@
 #include "core/lp.h"
 
 /*
- * Going back: an LP that runs a guest becomes the firmware's own again, when another LP could not be
- * virtualised. Possible only until all LPs are (machine->is_started): then the next OS may have
+ * Going back: an LP that runs a guest becomes the firmware's own again, when another LP could not
+ * be virtualised. Possible only until all LPs are (machine->is_started): then the next OS may have
  * changed everything.
  */
 
@@ -26,12 +26,12 @@ static inline void leave_request(void)
     cpu_cpuid(LEAVE_LEAF, LEAVE_SUBLEAF, &eax, &ebx, &ecx, &edx);
 }
 
-/* Whether this CPUID is such a request, and one that can be granted: not once is_started is set, nor
- * when leave_entry is 0, nor to a guest with 5-level paging. Root mode. */
+/* Whether this CPUID is such a request, and one that can be granted: not once is_started is set,
+ * nor when leave_entry is 0, nor to a guest with 5-level paging. Root mode. */
 bool leave_is_requested(const struct lp *lp, uint32_t leaf, uint32_t subleaf);
 
-/* Leaves VMX operation; the processor goes on after the guest's CPUID, natively (SDM volume 3, "Leaving VMX
- * Operation"). Root mode, from the CPUID exit, after leave_is_requested. */
+/* Leaves VMX operation; the processor goes on after the guest's CPUID, natively (SDM volume 3,
+ * "Leaving VMX Operation"). Root mode, from the CPUID exit, after leave_is_requested. */
 NORETURN void leave_vmx(struct lp *lp);
 
 /* After the first VM entry of this LP exited with a VM-entry failure: leaves VMX operation;

@@ -18,8 +18,9 @@ struct leave_frame {
     struct cpu_descriptor_table gdtr, idtr;
 };
 
-/* Loads everything and goes on at frame->rip. Runs in the firmware's copy of the image, which both
- * the firmware's and our page tables map at the same address as executable. VMX operation is off. */
+/* Loads everything and goes on at frame->rip. Runs in the firmware's copy of the image, which
+ * both the firmware's and our page tables map at the same address as executable. VMX operation
+ * is off. */
 NORETURN void leave_to_firmware(const struct leave_frame *frame);
 
 #endif

@@ -59,7 +59,8 @@ void msr_policy_context_init(struct msr_policy_context *context, const struct cp
 /* The rule for an MSR; MSR_FAULT both ways for one that is not listed. */
 struct msr_rule msr_policy_lookup(const struct msr_policy_context *context, uint32_t msr);
 
-/* MSR_HANDLER_FILTER: what the guest reads where the processor holds raw. Any context, as all here. */
+/* MSR_HANDLER_FILTER: what the guest reads where the processor holds raw. Any context, as all
+ * here. */
 uint64_t msr_filter_read(const struct msr_policy_context *context, uint32_t msr, uint64_t raw);
 
 /* MSR_HANDLER_FILTER: judges a write. current is the processor's value. True: *out is what to write

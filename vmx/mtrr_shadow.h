@@ -25,8 +25,8 @@ void mtrr_shadow_init(struct mtrr_shadow *shadow, const struct mtrr_state *hardw
 MUST_CHECK bool mtrr_shadow_read(const struct mtrr_shadow *shadow, uint32_t msr, uint64_t *value);
 
 /*
- * WRMSR. False: give the guest #GP, nothing has changed (reserved bit or type, read-only MTRRCAP, no
- * such register; SDM volume 3, "MTRR Feature Identification" and "Setting Memory Ranges with
+ * WRMSR. False: give the guest #GP, nothing has changed (reserved bit or type, read-only MTRRCAP,
+ * no such register; SDM volume 3, "MTRR Feature Identification" and "Setting Memory Ranges with
  * MTRRs"). *rebuild tells that MTRRs are on after the write and were off before, or that a register
  * changed while they were on: the EPT types may have to follow; compare by mtrr_state_equal().
  */

@@ -165,8 +165,8 @@ static void set_nmi_window(struct vcpu *vcpu, bool is_open)
     vcpu->vmx->is_nmi_window_open = is_open;
 }
 
-/* Whether blocking by STI holds back an NMI window is the processor's choice; where it does not, the
- * window would open at once, for ever. Blocking by MOV SS always does, and lasts as long. */
+/* Whether blocking by STI holds back an NMI window is the processor's choice; where it does not,
+ * the window would open at once, for ever. Blocking by MOV SS always does, and lasts as long. */
 static void hold_back_window(uint32_t blocking)
 {
     if ((blocking & INTERRUPTIBILITY_BLOCKING_BY_STI) != 0) {

@@ -18,8 +18,8 @@ void nmi_find_guest_sources(struct lp *lp, struct vcpu *vcpu);
 void nmi_guest_wrote_lvt_pmi(struct vcpu *vcpu, uint32_t value);
 void nmi_guest_wrote_port61(struct vcpu *vcpu, uint8_t value);
 
-/* Called before each entry while has_nmi is set. Injects the pending NMI if the guest can take it now and no other event is to be injected; else
- * asks for an NMI window. */
+/* Called before each entry while has_nmi is set. Injects the pending NMI if the guest can take
+ * it now and no other event is to be injected; else asks for an NMI window. */
 void nmi_deliver(struct vcpu *vcpu);
 
 /* NMI-window exit: closes the window; nmi_deliver follows, before the next entry. */

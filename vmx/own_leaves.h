@@ -50,8 +50,8 @@ static inline bool own_leaves_has(uint32_t leaf)
 /* Leaf 0x40000102. */
 struct cpuid_regs own_leaves_counter(const struct own_leaves *own, uint32_t subleaf);
 
-/* The four registers for a leaf of the block. Context: exit path of the VP vp_index. Inline: the first
- * leaf is what an exit's cost is measured by. */
+/* The four registers for a leaf of the block. Context: exit path of the VP vp_index. Inline: the
+ * first leaf is what an exit's cost is measured by. */
 static inline struct cpuid_regs own_leaves_read(const struct own_leaves *own, uint32_t leaf,
                                                 uint32_t subleaf, uint32_t vp_index)
 {

@@ -116,8 +116,8 @@ static void report_event(struct vcpu *vcpu, const char *event)
     log_drain();
 }
 
-/* The machine is about to go down by the guest's wish: what was counted is printed once, and an LP that
- * would switch it off meanwhile waits for that. */
+/* The machine is about to go down by the guest's wish: what was counted is printed once, and an
+ * LP that would switch it off meanwhile waits for that. */
 static void report_end(struct vcpu *vcpu, const char *event)
 {
     _Atomic uint32_t *state = &vcpu->partition->end_report;

@@ -7,8 +7,8 @@
 
 /* Reports in words, by log_line. Root mode; the vCPU's VMCS is current on this LP. */
 
-/* Why, the exit by name, the guest's registers and instruction bytes, and what the VMCS holds. run_seq is
- * even, no lock is held. */
+/* Why, the exit by name, the guest's registers and instruction bytes, and what the VMCS holds.
+ * run_seq is even, no lock is held. */
 void report_exit(struct lp *lp, const struct vcpu *vcpu, const char *why);
 
 /* The table of counters of all vCPUs; those of LPs that still run may be one behind. */

@@ -62,8 +62,8 @@ static void carry_out_init(struct vcpu *vcpu)
     }
 }
 
-/* The vCPU waits for SIPI, and runs again. While it does not run nobody waits for it; what was to be
- * flushed is flushed before its next entry. Both may be repeated. */
+/* The vCPU waits for SIPI, and runs again. While it does not run nobody waits for it; what was
+ * to be flushed is flushed before its next entry. Both may be repeated. */
 static void run_end(struct lp *lp)
 {
     flush_depart(&lp->hv->flush_lp, &lp->hv->flush_vcpu);
@@ -108,8 +108,8 @@ static void serve_signals(struct lp *lp, struct vcpu *vcpu)
     }
 }
 
-/* An event that was being delivered goes first, or it would be lost: the machine check comes with the
- * exit after that. */
+/* An event that was being delivered goes first, or it would be lost: the machine check comes
+ * with the exit after that. */
 static void serve_machine_check(struct lp *lp, struct vcpu *vcpu)
 {
     lp->machine_check_pending = false;
@@ -159,9 +159,10 @@ static void serve(struct lp *lp, struct vcpu *vcpu)
     inject_commit(vcpu);
 }
 
-/* Whether serve has anything to do. NMIs and machine checks set restart; signals, events to inject and
- * what lasts over several exits are looked at themselves, so that nobody has to announce them. The exit
- * path's hot case is that nothing is set. The acquire pairs with the release of a post (vmx/signal.c). */
+/* Whether serve has anything to do. NMIs and machine checks set restart; signals, events to
+ * inject and what lasts over several exits are looked at themselves, so that nobody has to
+ * announce them. The exit path's hot case is that nothing is set. The acquire pairs with the
+ * release of a post (vmx/signal.c). */
 static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
 {
     const struct vmx_state *vmx = vcpu->vmx;
@@ -174,8 +175,8 @@ static inline bool is_owed(const struct lp *lp, const struct vcpu *vcpu)
  * waits for just that, and the entry begins anew. */
 static void follow_ept(struct lp *lp, struct vcpu *vcpu, uint64_t generation)
 {
-    /* Sequentially consistent: pairs with the loads of run_seq in flush_wait_add (core/flush_wait.h) and in
-     * the waits of core/flush_wait.c. */
+    /* Sequentially consistent: pairs with the loads of run_seq in flush_wait_add
+     * (core/flush_wait.h) and in the waits of core/flush_wait.c. */
     atomic_fetch_add_explicit(&lp->shared.run_seq, 1, memory_order_seq_cst);
     inv_ept(vcpu->partition, vcpu);
     /* Release: after the invalidation; read by reports. */
@@ -185,7 +186,8 @@ static void follow_ept(struct lp *lp, struct vcpu *vcpu, uint64_t generation)
 /* Whether the EPT has changed since; *generation is what it is now. */
 static inline bool is_ept_stale(const struct lp *lp, const struct vcpu *vcpu, uint64_t *generation)
 {
-    /* Sequentially consistent, after run_seq was made odd: pairs with the same in kick_all_for_ept. */
+    /* Sequentially consistent, after run_seq was made odd: pairs with the same in
+     * kick_all_for_ept. */
     *generation = atomic_load_explicit(&vcpu->partition->ept_generation, memory_order_seq_cst);
     /* Relaxed: what this LP wrote itself. */
     return *generation !=
@@ -217,9 +219,9 @@ static bool settle(struct lp *lp, struct vcpu *vcpu)
     return false;
 }
 
-/* In the activity state wait-for-SIPI kicks have no effect, so it counts as root mode: run_seq is even
- * inside, and odd for the moment from the exit to the second increment. Sequentially consistent, as
- * every change of run_seq is; pairs with the loads in vmx/kick.c. */
+/* In the activity state wait-for-SIPI kicks have no effect, so it counts as root mode: run_seq
+ * is even inside, and odd for the moment from the exit to the second increment. Sequentially
+ * consistent, as every change of run_seq is; pairs with the loads in vmx/kick.c. */
 static enum entry_outcome enter_waiting_in_hardware(struct lp *lp)
 {
     enum entry_outcome outcome;

@@ -46,8 +46,8 @@ enum signal_action signal_take(_Atomic uint32_t *mailbox, uint8_t *vector)
     do {
         if ((old & SIGNAL_INIT) != 0) {
             action = SIGNAL_ACTION_INIT;
-            /* An NMI that came before the INIT is carried out is lost with it: it may be the vCPU's own,
-             * sent before the INIT reached it. */
+            /* An NMI that came before the INIT is carried out is lost with it: it may be the
+             * vCPU's own, sent before the INIT reached it. */
             new = old & ~(SIGNAL_INIT | SIGNAL_NMI);
         } else if ((old & SIGNAL_SIPI) != 0) {
             action = SIGNAL_ACTION_SIPI;

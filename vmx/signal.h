@@ -14,9 +14,9 @@
  *   SIGNAL_NMI, SIGNAL_INIT, SIGNAL_SIPI   pending
  *   SIGNAL_WAITING   the vCPU waits for SIPI, or will once the pending INIT is carried out
  *
- * Rules, as a processor has them: an INIT undoes a SIPI that came before it, and an NMI that came before
- * it is carried out; a SIPI counts only while waiting, and the first one counts; NMIs collapse into one, and one
- * that comes while waiting is held until the vCPU runs.
+ * Rules, as a processor has them: an INIT undoes a SIPI that came before it, and an NMI that came
+ * before it is carried out; a SIPI counts only while waiting, and the first one counts; NMIs
+ * collapse into one, and one that comes while waiting is held until the vCPU runs.
  */
 
 #define SIGNAL_VECTOR_MASK 0xFFu

@@ -16,16 +16,17 @@
 /* A VMREAD failed: says so and does not return. Root mode. */
 NORETURN void vmcs_read_refused(uint32_t encoding);
 
-/* A VMWRITE failed: the same, but before the first VM entry of this LP (boot context) it is noted for
- * vmcs_take_failure, so that bring-up can be undone. */
+/* A VMWRITE failed: the same, but before the first VM entry of this LP (boot context) it is
+ * noted for vmcs_take_failure, so that bring-up can be undone. */
 void vmcs_write_refused(uint32_t encoding, uint64_t value);
 
-/* Tells that what follows runs before the LP's first VM entry: failures are noted, not fatal. Boot
- * context; LPs are set up one after another. Root mode has a copy of the image in which this was never
- * called (boot/resident.c). */
+/* Tells that what follows runs before the LP's first VM entry: failures are noted, not fatal.
+ * Boot context; LPs are set up one after another. Root mode has a copy of the image in which
+ * this was never called (boot/resident.c). */
 void vmcs_begin_bring_up(void);
 
-/* Whether an access failed since the last call, and which field it was (by encoding). Boot context. */
+/* Whether an access failed since the last call, and which field it was (by encoding). Boot
+ * context. */
 bool vmcs_take_failure(uint32_t *encoding);
 
 static inline uint64_t vmcs_read_raw(uint32_t encoding)

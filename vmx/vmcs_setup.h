@@ -20,7 +20,8 @@ struct host_environment {
     uint64_t exit_entry; /* vmx_exit_entry of the resident image copy */
 };
 
-/* The VM-execution, VM-exit and VM-entry controls, with the bitmaps, EPT pointer and VPID of this vCPU. */
+/* The VM-execution, VM-exit and VM-entry controls, with the bitmaps, EPT pointer and VPID of
+ * this vCPU. */
 void vmcs_setup_controls(const struct partition *partition, const struct vcpu *vcpu);
 /* The host-state area: what a VM exit on this LP loads. */
 void vmcs_setup_host(const struct lp *lp, const struct host_environment *environment);

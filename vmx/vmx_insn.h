@@ -111,8 +111,8 @@ MUST_CHECK static inline bool vmx_write_failed(uint64_t encoding, uint64_t value
     return is_failed;
 }
 
-/* Calls vmx_enter (entry.asm), which keeps RSP and RBP only: the compiler saves what it still needs,
- * and nothing is saved twice. Returns RAX, an enum entry_outcome. */
+/* Calls vmx_enter (entry.asm), which keeps RSP and RBP only: the compiler saves what it still
+ * needs, and nothing is saved twice. Returns RAX, an enum entry_outcome. */
 static inline uint64_t vmx_call_entry(void)
 {
     uint64_t outcome;

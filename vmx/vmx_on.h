@@ -15,10 +15,10 @@
 void vmx_read_capabilities(struct vmx_capability_msrs *msrs, struct vmx_cpu_features *features);
 
 /*
- * Tracing that firmware may have left on, and that writes to memory behind the EPT's back while root
- * mode runs, through tables in memory that a guest can change: Processor Trace, and PEBS with its
- * debug store. (Hardware feedback writes to one address that sits in an MSR; the guest cannot reach
- * it.)
+ * Tracing that firmware may have left on, and that writes to memory behind the EPT's back while
+ * root mode runs, through tables in memory that a guest can change: Processor Trace, and PEBS with
+ * its debug store. (Hardware feedback writes to one address that sits in an MSR; the guest cannot
+ * reach it.)
  */
 struct vmx_tracing {
     uint64_t rtit_ctl;    /* IA32_RTIT_CTL; 0: off, or there is none */
@@ -32,10 +32,11 @@ void vmx_read_tracing(const struct vmx_cpu_features *features, struct vmx_tracin
 void vmx_stop_tracing(const struct vmx_tracing *tracing);
 void vmx_restart_tracing(const struct vmx_tracing *tracing);
 
-/* Locks IA32_FEATURE_CONTROL with VMX on if the firmware left it open, sets CR4.VMXE and the fixed
- * bits of CR0, executes VMXON, makes the vCPU's VMCS current, and drops what an earlier user of VMX
- * operation may have left in the TLB. On failure everything but the lock is as before, unless the LP
- * cannot leave VMX operation again (lp->is_in_vmx), and *why says what failed. */
+/* Locks IA32_FEATURE_CONTROL with VMX on if the firmware left it open, sets CR4.VMXE and the
+ * fixed bits of CR0, executes VMXON, makes the vCPU's VMCS current, and drops what an earlier
+ * user of VMX operation may have left in the TLB. On failure everything but the lock is as
+ * before, unless the LP cannot leave VMX operation again (lp->is_in_vmx), and *why says what
+ * failed. */
 MUST_CHECK enum status vmx_enable(struct lp *lp, const struct vmx_controls *controls,
                                   const char **why);
 

@@ -9,8 +9,8 @@
 
 /*
  * libFuzzer target: one hypercall with any registers and any input page. What may be handed on is
- * checked against the plainest reading; what may be touched is left to the sanitizers, for which the
- * LP's buffer is exactly a page.
+ * checked against the plainest reading; what may be touched is left to the sanitizers, for which
+ * the LP's buffer is exactly a page.
  *
  * Input: struct header, then the contents of the page at INPUT (zeros behind).
  */

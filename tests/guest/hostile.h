@@ -8,9 +8,9 @@
 #include "tests/guest/runtime/guest_info.h"
 
 /*
- * A guest that tries to break the hypervisor: random operations of rings 0 and 3 on all processors at
- * once, each under fault_catch. The load options `seed=N` and `ops=N` choose another sequence and
- * another number of operations for each processor and storm.
+ * A guest that tries to break the hypervisor: random operations of rings 0 and 3 on all processors
+ * at once, each under fault_catch. The load options `seed=N` and `ops=N` choose another sequence
+ * and another number of operations for each processor and storm.
  */
 
 /* Before the tests run; keeps a pointer. */

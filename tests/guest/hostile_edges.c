@@ -134,7 +134,8 @@ static void test_stack_at(uint64_t end, unsigned int i)
     CHECK(vector == events[i].vector, "event %u on a stack below %lx gives %d", i, end, vector);
 }
 
-/* Reserved memory is the hypervisor's, hidden, or the firmware's, which is mapped when it is touched. */
+/* Reserved memory is the hypervisor's, hidden, or the firmware's, which is mapped when it is
+ * touched. */
 static void test_stacks(void)
 {
     const struct guest_info *machine = hostile_machine();

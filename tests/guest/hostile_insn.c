@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions that exit, that must not, or that do not exist; prefixed, in shadows, single-stepped. */
+/* Instructions that exit, that must not, or that do not exist; prefixed, in shadows,
+ * single-stepped. */
 #include "core/compiler.h"
 #include "core/string.h"
 #include "tests/guest/hostile.h"

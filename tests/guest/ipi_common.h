@@ -24,8 +24,8 @@ struct ipi_target {
 enum ipi_logical { LOGICAL_FLAT, LOGICAL_CLUSTER };
 
 /* Brings all processors into the mode and runs body. Processors that do not answer any more are
- * started again, before and after. Skips the test where the mode does not exist or cannot be reached
- * any more (machine.h): therefore the groups that use x2APIC mode come last. */
+ * started again, before and after. Skips the test where the mode does not exist or cannot be
+ * reached any more (machine.h): therefore the groups that use x2APIC mode come last. */
 void ipi_in_mode(enum apic_mode mode, void (*body)(void));
 
 /* Sets LDR and DFR of every processor (xAPIC mode; nothing to do in x2APIC mode). */
@@ -42,8 +42,8 @@ bool ipi_revive_all(enum apic_mode mode);
 /* Work that does nothing, to see whether a processor answers. */
 void ipi_nothing(void *arg);
 
-/* A pair of test functions for one body: the first for a group in xAPIC mode, the second for its twin
- * in x2APIC mode. */
+/* A pair of test functions for one body: the first for a group in xAPIC mode, the second for its
+ * twin in x2APIC mode. */
 #define IPI_IN_BOTH_MODES(body)         \
     static void body##_xapic(void)      \
     {                                   \

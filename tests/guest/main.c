@@ -25,7 +25,8 @@ static const struct test_group group_start = {.name = "start", TEST_GROUP(start_
 
 void guest_main(const struct guest_info *info)
 {
-    /* The groups *_x2 bring the processors into x2APIC mode: on some machines there is no way back. */
+    /* The groups *_x2 bring the processors into x2APIC mode: on some machines there is no way
+     * back. */
     static const struct test_group *const groups[] = {
         &group_start,     &group_cpuid,     &group_msr,        &group_mtrr,         &group_apicbase,
         &group_vmx,       &group_cpu,       &group_memory,     &group_ipi,          &group_init,

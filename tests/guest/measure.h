@@ -6,7 +6,8 @@
 
 /* Calls fn(arg) many times (at most MEASURE_SAMPLES) and prints
  *   MEASURE name mean=N median=N max=N samples=N
- * in TSC ticks, less those of a function that does nothing. Returns their sum. One processor at a time. */
+ * in TSC ticks, less those of a function that does nothing. Returns their sum. One processor at a
+ * time. */
 #define MEASURE_SAMPLES 10000u
 uint64_t measure(const char *name, void (*fn)(void *arg), void *arg, uint32_t count);
 

@@ -93,8 +93,8 @@ static void test_move(void)
     CHECK(smp_call_each(move_here, NULL), "a processor does not answer");
 }
 
-/* Work that keeps its APIC off until it is told to go on. SDM volume 3, "x2APIC States": from off only
- * xAPIC mode can be reached. */
+/* Work that keeps its APIC off until it is told to go on. SDM volume 3, "x2APIC States": from
+ * off only xAPIC mode can be reached. */
 static atomic_uint may_continue;
 static atomic_uint is_off;
 

@@ -25,7 +25,8 @@
 #define XCR0_AVX     0x7u
 #define XCR0_AVX512  0xE7u
 
-/* What a hidden feature's instruction does under Sluice. On the bare machine it always gives #UD. */
+/* What a hidden feature's instruction does under Sluice. On the bare machine it always gives
+ * #UD. */
 enum hidden { HIDDEN_UD, HIDDEN_ANY };
 
 struct feature {
@@ -113,8 +114,9 @@ static const struct feature features[] = {
 /* clang-format on */
 
 /*
- * No row, since the encoding is something else without the feature: LZCNT (BSR), PREFETCHW, CLDEMOTE
- * (NOP), WBNOINVD (WBINVD). They are executed when shown. XGETBV with ECX = 1 gives #GP when hidden.
+ * No row, since the encoding is something else without the feature: LZCNT (BSR), PREFETCHW,
+ * CLDEMOTE (NOP), WBNOINVD (WBINVD). They are executed when shown. XGETBV with ECX = 1 gives #GP
+ * when hidden.
  */
 static const struct feature other_encodings[] = {
     FEATURE(lzcnt, 0x80000001u, 0, ECX, 5, 0, 0, HIDDEN_ANY),
@@ -140,8 +142,8 @@ bool cpuid_shows(uint32_t leaf, uint32_t subleaf, uint32_t reg, uint32_t bit)
     return ((((const uint32_t[]){r.eax, r.ebx, r.ecx, r.edx})[reg] >> bit) & 1u) != 0;
 }
 
-/* Sets what the instruction needs, runs it, restores. Returns its vector, or -2 if CR4 or XCR0 would
- * not take the bits. */
+/* Sets what the instruction needs, runs it, restores. Returns its vector, or -2 if CR4 or XCR0
+ * would not take the bits. */
 static int run_prepared(const struct feature *feature)
 {
     uint64_t cr4 = insn_read_cr4();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ways to end the machine, each a group of its own that runs only when it is named. Each prints what it
- * is about to do; the emulator, and Sluice's log, say whether it came about. A line FAIL follows if
- * nothing happened. */
+/* Ways to end the machine, each a group of its own that runs only when it is named. Each prints
+ * what it is about to do; the emulator, and Sluice's log, say whether it came about. A line FAIL
+ * follows if nothing happened. */
 #include "tests/guest/groups.h"
 #include "tests/guest/runtime/clock.h"
 #include "tests/guest/runtime/insn.h"

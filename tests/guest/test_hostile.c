@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hostile input, on all processors at once. Afterwards guest and hypervisor must be as alive as before. */
+/* Hostile input, on all processors at once. Afterwards guest and hypervisor must be as alive as
+ * before. */
 #include "tests/guest/groups.h"
 #include "tests/guest/hostile.h"
 #include "tests/guest/hostile_events.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hostile input that stops the guest, or worse, where it should not: each test in a boot of its own. */
+/* Hostile input that stops the guest, or worse, where it should not: each test in a boot of its
+ * own. */
 #include "core/compiler.h"
 #include "tests/guest/groups.h"
 #include "tests/guest/hostile.h"
@@ -23,8 +24,8 @@
 #define GIBS          1000u
 #define TABLE_WORDS   512u
 
-/* An interrupt of the 8259 with the vector of an exception, at the moment that the hypervisor drops what
- * is pending in the local APIC. Vector 8 is what the BIOS uses for the timer. */
+/* An interrupt of the 8259 with the vector of an exception, at the moment that the hypervisor
+ * drops what is pending in the local APIC. Vector 8 is what the BIOS uses for the timer. */
 static void test_extint(void)
 {
     uint64_t base = insn_rdmsr(MSR_APIC_BASE);

@@ -11,8 +11,9 @@
 #include "tests/guest/runtime/traps.h"
 
 /*
- * Microsoft's interface as a guest sees it; numbers are those of the Hypervisor Top Level Functional
- * Specification (TLFS), written down here once more so that no mistake is shared with hyperv/.
+ * Microsoft's interface as a guest sees it; numbers are those of the Hypervisor Top Level
+ * Functional Specification (TLFS), written down here once more so that no mistake is shared with
+ * hyperv/.
  */
 
 #define HV_LEAF_VENDOR   0x40000000u
@@ -111,8 +112,8 @@ extern uint8_t hv_pages[2][HV_PAGE_BYTES];
 /* The input page of the processor that calls, zeroed. */
 uint64_t *hv_input(void);
 
-/* A call whose parameters lie at input, through the hypercall page: the result value. A fault fails the
- * current test. */
+/* A call whose parameters lie at input, through the hypercall page: the result value. A fault
+ * fails the current test. */
 uint64_t hv_call(uint64_t control, uint64_t input);
 
 /* A call through any code: the vector of its fault or NO_FAULT, and the result value. */
@@ -127,10 +128,11 @@ struct hv_outcome hv_try(uint64_t code, uint64_t control, uint64_t input);
 /* test_hv_insn.asm */
 void hv_direct(void); /* VMCALL, RET */
 uint64_t hv_call_at(uint64_t code, uint64_t control, uint64_t input);
-/* A fast call: 14 words of input in RDX, R8 and XMM0 to XMM5. Returns ~0 when the call has changed one of
- * these. */
+/* A fast call: 14 words of input in RDX, R8 and XMM0 to XMM5. Returns ~0 when the call has
+ * changed one of these. */
 uint64_t hv_fast_call(uint64_t code, uint64_t control, const uint64_t *input);
-/* The ticks of such a call; hv_nothing is code that returns at once, for what the measuring takes. */
+/* The ticks of such a call; hv_nothing is code that returns at once, for what the measuring
+ * takes. */
 uint64_t hv_time_call(uint64_t code, uint64_t control, uint64_t input, uint64_t output);
 void hv_nothing(void);
 
@@ -140,9 +142,9 @@ struct hv_compat_registers {
 
 void hv_compat_call(void *registers);
 
-/* Runs fn(arg) on all processors at once, also on the one that calls. The current test fails, and false
- * is returned, when one does not come back after the caller has: hv_progress of the others is
- * watched, a second without any is too long. */
+/* Runs fn(arg) on all processors at once, also on the one that calls. The current test fails,
+ * and false is returned, when one does not come back after the caller has: hv_progress of the
+ * others is watched, a second without any is too long. */
 bool hv_run_all(void (*fn)(void *arg), void *arg);
 void hv_progress(void);
 

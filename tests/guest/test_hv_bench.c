@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The benchmark behind `make bench`: each row calls many times between two RDTSCs for the mean, and once
- * more one by one for median and maximum, and says by Sluice's counters what a call has cost in exits,
- * kicks and INVVPIDs. Prints
+ * The benchmark behind `make bench`: each row calls many times between two RDTSCs for the mean, and
+ * once more one by one for median and maximum, and says by Sluice's counters what a call has cost
+ * in exits, kicks and INVVPIDs. Prints
  *   BENCH row calls=N ticks=SUM median=N max=N exits=N ipis=N invvpids=N
  * with sums over all calls of both passes, on all VPs.
  */
@@ -151,8 +151,8 @@ struct request {
     enum target target;
 };
 
-/* A call of the page, less a call of code that does nothing. XMM registers keep what hv_fast_call has put
- * there: nothing else uses them. */
+/* A call of the page, less a call of code that does nothing. XMM registers keep what
+ * hv_fast_call has put there: nothing else uses them. */
 static uint64_t time_call(void *arg)
 {
     const struct request *request = arg;
@@ -271,8 +271,8 @@ static void compute(void *arg)
     }
 }
 
-/* What a full flush takes from a target that computes: how much less far it comes in the same time. A
- * mean only, so median and maximum are 0. */
+/* What a full flush takes from a target that computes: how much less far it comes in the same
+ * time. A mean only, so median and maximum are 0. */
 static void run_taken(void)
 {
     const struct row row = {"taken", HV_FLUSH_SPACE, TARGET_THREE, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hypercalls that are refused. TLFS "Hypercall Interface". The order of the checks is the one that the
- * interface promises: mode, reserved bits, code, privilege, shape, memory, parameters. */
+/* Hypercalls that are refused. TLFS "Hypercall Interface". The order of the checks is the one
+ * that the interface promises: mode, reserved bits, code, privilege, shape, memory, parameters. */
 #include "core/string.h"
 #include "tests/guest/hostile.h"
 #include "tests/guest/runtime/apic.h"
@@ -141,8 +141,8 @@ void test_hv_calls_parameters(void)
     run_everywhere(samples, ARRAY_LEN(samples));
 }
 
-/* The firmware calls our memory reserved; all its pages are one, so that what is written to the first
- * is seen in the second. Returns such a page or 0. */
+/* The firmware calls our memory reserved; all its pages are one, so that what is written to the
+ * first is seen in the second. Returns such a page or 0. */
 static uint64_t find_hidden_page(void)
 {
     const struct guest_info *machine = hv_machine();

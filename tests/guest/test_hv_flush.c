@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flush calls do flush: a page-table entry is changed under a processor that has the old translation, and
- * after the call it must not use that any more. TLFS "Virtual MMU". */
+/* Flush calls do flush: a page-table entry is changed under a processor that has the old
+ * translation, and after the call it must not use that any more. TLFS "Virtual MMU". */
 #include "tests/guest/runtime/apic.h"
 #include "tests/guest/runtime/clock.h"
 #include "tests/guest/runtime/insn.h"
@@ -24,7 +24,8 @@
 static _Alignas(HV_PAGE_BYTES) volatile uint64_t old_page[HV_PAGE_WORDS];
 static _Alignas(HV_PAGE_BYTES) volatile uint64_t new_page[HV_PAGE_WORDS];
 
-/* A processor that reads through the window on request, with interrupts off and without any exit. */
+/* A processor that reads through the window on request, with interrupts off and without any
+ * exit. */
 struct reader {
     atomic_uint asked;
     atomic_uint answered;
@@ -92,8 +93,8 @@ static void flush_slot(enum hv_way way, uint64_t mask)
     hv_flush(way, hv_address(hv_window(SLOT)), mask);
 }
 
-/* Swaps the page under a range of readers, flushes by the given way, and asks them. Returns how many of
- * them still saw the old page before the call: only those can be wrong after it. */
+/* Swaps the page under a range of readers, flushes by the given way, and asks them. Returns how
+ * many of them still saw the old page before the call: only those can be wrong after it. */
 static unsigned int swap_and_flush(uint32_t first, uint32_t last, enum hv_way way, bool is_global)
 {
     uint64_t flags = is_global ? HV_PTE_GLOBAL : HV_PTE;
@@ -116,7 +117,8 @@ static unsigned int swap_and_flush(uint32_t first, uint32_t last, enum hv_way wa
     return stale;
 }
 
-/* All ways, global pages too: a page becomes global with the swap before the one that is checked. */
+/* All ways, global pages too: a page becomes global with the swap before the one that is
+ * checked. */
 static void try_all_ways(uint32_t first, uint32_t last)
 {
     unsigned int stale = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everybody flushes everybody without pause, and nobody may read through a translation that a flush has
- * taken away. `calls=N` in the load options: calls in all. */
+/* Everybody flushes everybody without pause, and nobody may read through a translation that a
+ * flush has taken away. `calls=N` in the load options: calls in all. */
 #include "core/stats.h"
 #include "tests/guest/runtime/apic.h"
 #include "tests/guest/runtime/insn.h"
@@ -19,8 +19,9 @@
 #define CALLS_DEFAULT      100000u
 #define EXIT_REASON_VMCALL 18u
 
-/* Each processor owns one page of the window. It writes a number to the page that is not mapped, maps it
- * instead of the other, flushes, and only then announces the number: from then on nobody may read less. */
+/* Each processor owns one page of the window. It writes a number to the page that is not mapped,
+ * maps it instead of the other, flushes, and only then announces the number: from then on nobody
+ * may read less. */
 static _Alignas(HV_PAGE_BYTES) volatile uint64_t pages[GUEST_MAX_CPUS][2][HV_PAGE_WORDS];
 static _Atomic uint64_t announced[GUEST_MAX_CPUS];
 static atomic_uint errors;

@@ -160,8 +160,8 @@ static uint64_t page_time(void)
     return (uint64_t)(((unsigned __int128)insn_rdtsc() * page.scale) >> 64) + (uint64_t)page.offset;
 }
 
-/* The page's time lies between two readings of the MSR; rounding may take a unit, and readings of the
- * MSR may run ahead by as many as there were in one unit. */
+/* The page's time lies between two readings of the MSR; rounding may take a unit, and readings
+ * of the MSR may run ahead by as many as there were in one unit. */
 static void expect_page_time(void *arg)
 {
     uint64_t before = hv_read(HV_MSR_TIME_REF_COUNT);

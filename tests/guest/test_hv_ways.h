@@ -39,8 +39,9 @@ enum hv_way {
 /* Whether translations of global pages may stay. */
 bool hv_spares_globals(enum hv_way way);
 
-/* Flushes the page at address (and whatever else the form flushes) on the VPs of mask, below 64, or on
- * all where the form names all. The current test fails unless the result is that of success. */
+/* Flushes the page at address (and whatever else the form flushes) on the VPs of mask, below 64,
+ * or on all where the form names all. The current test fails unless the result is that of
+ * success. */
 void hv_flush(enum hv_way way, uint64_t address, uint64_t mask);
 
 #endif

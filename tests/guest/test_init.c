@@ -175,8 +175,9 @@ static void check_started(const struct ipi_target *target, uint32_t cpu_mask)
     }
 }
 
-/* The members of the set stop and start, the others go on as if nothing had been. In xAPIC mode INIT
- * clears the logical destination register, so that a SIPI to the logical set reaches nobody. */
+/* The members of the set stop and start, the others go on as if nothing had been. In xAPIC mode
+ * INIT clears the logical destination register, so that a SIPI to the logical set reaches
+ * nobody. */
 static void check_set(const struct ipi_target *target)
 {
     uint32_t sipi = ICR_SIPI | ICR_ASSERT | smp_low_vector(LOW_PAGE_START);
@@ -253,8 +254,8 @@ static void from_other(void)
     CHECK(atomic_load(&cpu->starts) == starts + 1, "%u starts", atomic_load(&cpu->starts) - starts);
 }
 
-/* An NMI to a processor that waits for SIPI must not start it nor stop it from starting. Whether it is
- * kept is up to the processor: the real-mode vector leads to a handler that counts. */
+/* An NMI to a processor that waits for SIPI must not start it nor stop it from starting. Whether
+ * it is kept is up to the processor: the real-mode vector leads to a handler that counts. */
 static void nmi_before_sipi(void)
 {
     struct cpu *cpu = last_cpu();

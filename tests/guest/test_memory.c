@@ -22,8 +22,8 @@ void guest_memory_init(const struct guest_info *info)
     machine = info;
 }
 
-/* "SluiceSluice" as the CPUID block has it; built at run time so that no copy of this image holds it
- * by accident. */
+/* "SluiceSluice" as the CPUID block has it; built at run time so that no copy of this image
+ * holds it by accident. */
 static bool is_signature(const uint8_t *at)
 {
     static const uint8_t half[6] = {'S', 'l', 'u', 'i', 'c', 'e'};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Another processor in real mode, big real mode, protected mode, and on the short way to long mode. */
+/* Another processor in real mode, big real mode, protected mode, and on the short way to long
+ * mode. */
 #include "tests/guest/groups.h"
 #include "tests/guest/ipi_common.h"
 #include "tests/guest/realmode.h"

@@ -92,8 +92,9 @@ static void blocked(void)
     }
 }
 
-/* Exits and exceptions while NMIs are blocked; then an IRET of another exception inside the handler
- * ends the blocking (SDM volume 3, "Handling Multiple NMIs"). The nested NMI gets a stack of its own. */
+/* Exits and exceptions while NMIs are blocked; then an IRET of another exception inside the
+ * handler ends the blocking (SDM volume 3, "Handling Multiple NMIs"). The nested NMI gets a
+ * stack of its own. */
 static void nested(struct trap_frame *frame)
 {
     struct cpu *cpu = cpu_this();
@@ -183,7 +184,8 @@ static void wakes_halt(void)
     }
 }
 
-/* An NMI that is sent in the shadow of STI or of a load of SS comes once, in or after the shadow. */
+/* An NMI that is sent in the shadow of STI or of a load of SS comes once, in or after the
+ * shadow. */
 static void shadows_here(void *arg)
 {
     struct cpu *cpu = cpu_this();

@@ -26,8 +26,8 @@
 static atomic_uint must_stop;
 static atomic_uint sent[GUEST_MAX_CPUS];
 
-/* Sends until told to stop or `rounds` are over, each time waiting for an NMI that was handled after the
- * sending: a lost one is a time-out. */
+/* Sends until told to stop or `rounds` are over, each time waiting for an NMI that was handled
+ * after the sending: a lost one is a time-out. */
 static void send_rounds(struct cpu *to, unsigned int rounds)
 {
     struct cpu *self = cpu_this();
@@ -106,8 +106,8 @@ void nmi_storm_to_one(void)
     check_storm_to(target, true);
 }
 
-/* Two processors send to each other, acknowledged, while the first restarts a third: at least `starts`
- * times, until `nmis` have been sent. */
+/* Two processors send to each other, acknowledged, while the first restarts a third: at least
+ * `starts` times, until `nmis` have been sent. */
 static void storm_and_starts(unsigned int starts, unsigned int nmis)
 {
     uint64_t begin_tsc = insn_rdtsc();

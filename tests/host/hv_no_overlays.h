@@ -4,7 +4,8 @@
 
 #include "hyperv/hyperv.h"
 
-/* Overlay pages for tests that need the hypercall page on and look at no memory: all is accepted. */
+/* Overlay pages for tests that need the hypercall page on and look at no memory: all is
+ * accepted. */
 
 static inline bool no_overlay_map(void *context, enum hyperv_overlay overlay, gpa_t page)
 {

@@ -14,8 +14,8 @@
 #include "core/compiler.h"
 
 /*
- * The tables that OVMF gives a guest of QEMU, as tests/tools/dump_acpi wrote them: for each table its
- * address (8 bytes), length (4) and bytes; the RSDP comes first. Four processors.
+ * The tables that OVMF gives a guest of QEMU, as tests/tools/dump_acpi wrote them: for each table
+ * its address (8 bytes), length (4) and bytes; the RSDP comes first. Four processors.
  */
 
 #define TABLES_MAX 16u

@@ -125,8 +125,8 @@ static void test_overflow(void **state)
     expect_call(0, FLUSH_INVVPID_SINGLE, 0);
 }
 
-/* An overflow between the slots and the bit of another sender: the slot that was filled before it is
- * emptied with the others. */
+/* An overflow between the slots and the bit of another sender: the slot that was filled before
+ * it is emptied with the others. */
 static void test_overflow_half_way(void **state)
 {
     uint64_t ranges[] = {PAGE(1), PAGE(3)};
@@ -142,8 +142,8 @@ static void test_overflow_half_way(void **state)
     expect_call(0, FLUSH_INVVPID_SINGLE, 0);
 }
 
-/* The limit of pages is the machine's: the last that are invalidated one by one, and the first that are
- * not; with 0 lists are flushes of all. */
+/* The limit of pages is the machine's: the last that are invalidated one by one, and the first
+ * that are not; with 0 lists are flushes of all. */
 static void test_page_limit(void **state)
 {
     static const uint32_t limits[] = {0, 1, 2, 32, 60};

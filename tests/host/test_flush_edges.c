@@ -11,8 +11,8 @@
 #include "core/flush_step.h"
 #include "tests/sim/flush_world.h"
 
-/* Ways through the flush engine that are rarely gone, one by one: what the simulation would go only now
- * and then does not count for the coverage. */
+/* Ways through the flush engine that are rarely gone, one by one: what the simulation would go
+ * only now and then does not count for the coverage. */
 
 static uint32_t steps;
 
@@ -86,7 +86,8 @@ static void test_list_taken_before(void **state)
     assert_int_equal(world.call_count, 0);
 }
 
-/* Another sender fills the first slot in the meantime: its element stays, and ours stands beside it. */
+/* Another sender fills the first slot in the meantime: its element stays, and ours stands beside
+ * it. */
 static uint64_t element_of_other;
 
 static void take_slot(void)

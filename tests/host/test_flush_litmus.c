@@ -14,9 +14,9 @@
 #include "core/flush.h"
 
 /*
- * The store-load pairs of the protocol on this machine's processors: one thread enters while another
- * sends, again and again at the same moment. Neither may miss the other. Where the compiler would
- * emit the same instruction for a weaker order, this cannot show the difference.
+ * The store-load pairs of the protocol on this machine's processors: one thread enters while
+ * another sends, again and again at the same moment. Neither may miss the other. Where the compiler
+ * would emit the same instruction for a weaker order, this cannot show the difference.
  */
 
 #define ROUNDS     200000u
@@ -33,8 +33,9 @@ struct litmus {
     struct flush_seen scratch[2][2];
     _Atomic uint32_t at_start; /* threads that have come to the round, counted over all rounds */
     _Atomic uint32_t at_end;
-    /* The sender of this round has returned, or waits for the target. Until then the target stays in
-     * guest mode, or in its section, so that it cannot have come and gone before the sender looked. */
+    /* The sender of this round has returned, or waits for the target. Until then the target
+     * stays in guest mode, or in its section, so that it cannot have come and gone before the
+     * sender looked. */
     _Atomic bool has_looked;
     _Atomic uint64_t page_table;
     /* What the threads saw in the round, for the sender to judge after its end. */

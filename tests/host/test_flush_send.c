@@ -54,7 +54,8 @@ static void test_all_targets(void **state)
     assert_int_equal(counted(FLUSH_COUNTER_SELF), 1);
 }
 
-/* What others have posted to the caller stays for its next entry, and does not widen its own request. */
+/* What others have posted to the caller stays for its next entry, and does not widen its own
+ * request. */
 static void test_caller_alone(void **state)
 {
     uint64_t ranges[] = {PAGE(7), PAGE(9) | 1};

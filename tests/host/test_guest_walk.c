@@ -164,8 +164,8 @@ static void test_pse_36(void **context)
     expect_mapped(&paging, LINEAR_32, 0xFFFFC00000 | 0x0D1ABC);
 }
 
-/* Linear address C48D1ABCh: pointer entry 3, directory entry 24h, table entry 0D1h. The pointer table
- * lies anywhere at a multiple of 32. */
+/* Linear address C48D1ABCh: pointer entry 3, directory entry 24h, table entry 0D1h. The pointer
+ * table lies anywhere at a multiple of 32. */
 #define PAE_POINTERS (PAGE(1) + 0x7E0)
 
 static struct guest_paging paging_pae(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: hyperv/cpuid.c hyperv/partition.c hyperv/hypercall.c hyperv/flush_call.c hyperv/time.c hyperv/overlay.c hyperv/msr.c
- * hyperv/hypercall_page.c */
+/* UNITS: hyperv/cpuid.c hyperv/partition.c hyperv/hypercall.c hyperv/flush_call.c hyperv/time.c
+ * hyperv/overlay.c hyperv/msr.c hyperv/hypercall_page.c */
 #include "tests/host/hv_fixture.h"
 
 static struct hv_world world;

@@ -5,8 +5,8 @@
 
 #include "hyperv/private.h"
 
-/* The same refusals to 32-bit and to 64-bit code, whose paths the compiler keeps apart, and ways that
- * no guest goes by itself. */
+/* The same refusals to 32-bit and to 64-bit code, whose paths the compiler keeps apart, and ways
+ * that no guest goes by itself. */
 
 static struct hv_world world;
 

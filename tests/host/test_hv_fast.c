@@ -3,7 +3,8 @@
  * hyperv/overlay.c */
 #include "tests/host/hv_fixture.h"
 
-/* Flush calls whose input is in registers, and what lists may hold when extended ranges are shown. */
+/* Flush calls whose input is in registers, and what lists may hold when extended ranges are
+ * shown. */
 
 #define FAST 0x10000ull
 
@@ -141,7 +142,8 @@ static void test_sets(void **context)
     check_sets(call_32);
 }
 
-/* An extended range: small pages as ever, but for one bit of the count; large pages are a flush of all. */
+/* An extended range: small pages as ever, but for one bit of the count; large pages are a flush
+ * of all. */
 static void test_extended_ranges(void **context)
 {
     static const struct {

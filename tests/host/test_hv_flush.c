@@ -304,7 +304,8 @@ static void test_list_after_banks(void **context)
     assert_int_equal(call(LIST_X | BANKS(64) | REPS(445)), 3);
 }
 
-/* What the guest does to its page after the copy does not count; the guest's page is not written. */
+/* What the guest does to its page after the copy does not count; the guest's page is not
+ * written. */
 static void test_input_is_not_written(void **context)
 {
     static uint8_t before[PAGE_BYTES];

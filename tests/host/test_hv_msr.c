@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: hyperv/msr.c hyperv/time.c hyperv/partition.c hyperv/overlay.c hyperv/hypercall.c hyperv/flush_call.c */
+/* UNITS: hyperv/msr.c hyperv/time.c hyperv/partition.c hyperv/overlay.c hyperv/hypercall.c
+ * hyperv/flush_call.c */
 #include "tests/host/hv_fixture.h"
 
 #define ENABLE  HV_X64_MSR_PAGE_ENABLE

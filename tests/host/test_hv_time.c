@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UNITS: hyperv/time.c hyperv/partition.c hyperv/overlay.c hyperv/msr.c hyperv/hypercall.c hyperv/flush_call.c */
+/* UNITS: hyperv/time.c hyperv/partition.c hyperv/overlay.c hyperv/msr.c hyperv/hypercall.c
+ * hyperv/flush_call.c */
 #include "hyperv/private.h"
 #include "tests/host/hv_fixture.h"
 

@@ -109,7 +109,8 @@ static void test_chain_of_latched_kicks(void **context)
     assert_int_equal(fixture.account.unexplained, 0);
 }
 
-/* The sender is between its two counters: the NMI may come before, or after, it counts the second. */
+/* The sender is between its two counters: the NMI may come before, or after, it counts the
+ * second. */
 static void test_sender_between_counters(void **context)
 {
     struct fixture fixture = make_fixture(5000);

@@ -14,8 +14,8 @@
 #include "vmx/signal.h"
 
 /*
- * Threads: one target, three senders. Senders wait for what they sent to take effect; when something
- * is lost they would wait for ever, so each wait has an end and counts a failure.
+ * Threads: one target, three senders. Senders wait for what they sent to take effect; when
+ * something is lost they would wait for ever, so each wait has an end and counts a failure.
  */
 #define SENDERS      3u
 #define ROUNDS       1500u
@@ -128,7 +128,8 @@ static void *run_target(void *argument)
     }
 }
 
-/* NMIs until each round is served. One that an INIT has undone is sent again; no other may be lost. */
+/* NMIs until each round is served. One that an INIT has undone is sent again; no other may be
+ * lost. */
 static void *run_nmi_sender(void *argument)
 {
     const struct sender *sender = argument;

@@ -16,9 +16,10 @@
 #include "tests/sim/sim.h"
 
 /*
- * Hypercalls and the flush engine with LPs as threads (tests/sim/sim.h). SLUICE_SIM_SCALE=n runs each scenario n
- * times, each time with another seed; SLUICE_SIM_SEED sets the first; SLUICE_SIM_FLUSHES is the number of flushes
- * of each VP instead of the scenario's own; SLUICE_SIM_TEST names the one test to run.
+ * Hypercalls and the flush engine with LPs as threads (tests/sim/sim.h). SLUICE_SIM_SCALE=n runs
+ * each scenario n times, each time with another seed; SLUICE_SIM_SEED sets the first;
+ * SLUICE_SIM_FLUSHES is the number of flushes of each VP instead of the scenario's own;
+ * SLUICE_SIM_TEST names the one test to run.
  */
 
 static unsigned long from_environment(const char *name, unsigned long standard)
@@ -86,8 +87,8 @@ static bool do_counters_add_up(const struct sim *sim, const struct findings *fin
            sim_counter(sim, FLUSH_COUNTER_WATCHDOGS) == findings->watchdogs;
 }
 
-/* INVVPID by address drops nothing but what a list named (in this space or the other), and the one that
- * retains globals nothing but what a flush without globals or of all named. */
+/* INVVPID by address drops nothing but what a list named (in this space or the other), and the
+ * one that retains globals nothing but what a flush without globals or of all named. */
 static bool is_exact(const struct sim_exactness *exactness)
 {
     static const uint32_t causes[] = {FLUSH_INVVPID_ADDRESS, FLUSH_INVVPID_RETAINING_GLOBALS};
@@ -159,7 +160,8 @@ static void test_overcommit(void **state)
          NULL);
 }
 
-/* VP indexes from 0 to 4095 that follow neither LPs nor APIC ids; lists run page by page up to 2 MiB. */
+/* VP indexes from 0 to 4095 that follow neither LPs nor APIC ids; lists run page by page up to 2
+ * MiB. */
 static void test_permuted(void **state)
 {
     (void)state;
@@ -245,8 +247,8 @@ static void test_fewer_types(void **state)
     }
 }
 
-/* Requests one after the other, too short to be merged into more: what is dropped is what was named,
- * but for the address space. */
+/* Requests one after the other, too short to be merged into more: what is dropped is what was
+ * named, but for the address space. */
 static void test_exact(void **state)
 {
     struct sim_exactness sum = {.executed = {0}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rig's launcher: prepares an emulated machine as \launch.cfg says, starts one image after the
- * other from the same volume, and reports on COM1 when each starts, how it returns, and what it left
- * changed. It knows nothing of Sluice.
+ * other from the same volume, and reports on COM1 when each starts, how it returns, and what it
+ * left changed. It knows nothing of Sluice.
  */
 #include <efi.h>
 

@@ -36,8 +36,8 @@ void state_read(EFI_BOOT_SERVICES *services, const struct lps *lps, struct state
 
 /*
  * Print one line for each register that differs, one for LPs whose IA32_FEATURE_CONTROL became
- * locked, one for memory that is gone, and "LAUNCH unchanged" when registers and reserved memory are
- * as they were.
+ * locked, one for memory that is gone, and "LAUNCH unchanged" when registers and reserved memory
+ * are as they were.
  */
 void state_compare(const struct state *before, const struct state *after);
 

@@ -49,7 +49,8 @@ struct flush_world {
 
 extern struct flush_world world;
 
-/* A new world: LP 0 runs vCPU 0 in root mode, all others are in root mode and run nobody. For cmocka. */
+/* A new world: LP 0 runs vCPU 0 in root mode, all others are in root mode and run nobody. For
+ * cmocka. */
 int set_up(void **state);
 
 /* A counter of vCPU 0. */

@@ -14,11 +14,12 @@
 #include "tests/sim/sim_tlb.h"
 
 /*
- * The flush engine and the hypercalls without hardware: the very files, with LPs as threads. Each has a software TLB
- * (sim_tlb.h); a kick is a doorbell that ends guest mode. Guests change page-table entries (sim_space.h), make one of
- * the four calls in one of its forms, and then assert that no target uses a translation through an older entry. Frames
- * of shared pages are plain memory that is written again after a flush of all VPs, as freed pages are: a stale use
- * reads the wrong value, and the thread sanitizer sees an acknowledgment that comes too early.
+ * The flush engine and the hypercalls without hardware: the very files, with LPs as threads. Each
+ * has a software TLB (sim_tlb.h); a kick is a doorbell that ends guest mode. Guests change
+ * page-table entries (sim_space.h), make one of the four calls in one of its forms, and then assert
+ * that no target uses a translation through an older entry. Frames of shared pages are plain memory
+ * that is written again after a flush of all VPs, as freed pages are: a stale use reads the wrong
+ * value, and the thread sanitizer sees an acknowledgment that comes too early.
  */
 
 #define SIM_LPS_MAX 8u
@@ -29,13 +30,12 @@ struct sim_scenario {
     const char *name;
     uint32_t lp_count;
     uint32_t vp_count;
-    uint32_t flushes;   /* each VP's */
-    bool is_overcommit; /* vCPUs halt, are descheduled and move between LPs */
-    bool is_flush_only; /* guests do little else than flush */
-    bool is_list_only;  /* all flushes are of lists, so that they overflow */
-    bool
-        is_short_only; /* pages are changed, not tables; lists have one element; one call at a time */
-    bool has_delays;   /* at every step of the protocol */
+    uint32_t flushes;       /* each VP's */
+    bool is_overcommit;     /* vCPUs halt, are descheduled and move between LPs */
+    bool is_flush_only;     /* guests do little else than flush */
+    bool is_list_only;      /* all flushes are of lists, so that they overflow */
+    bool is_short_only;     /* only pages change; lists of one element; one call at a time */
+    bool has_delays;        /* at every step of the protocol */
     bool is_permuted;       /* VP indexes up to 4095, which follow neither LPs nor APIC ids */
     uint32_t pages_max;     /* that are invalidated one by one; 0: FLUSH_PAGES_DEFAULT */
     uint32_t missing_types; /* of INVVPID, FLUSH_HAS bits */
@@ -156,7 +156,8 @@ extern _Thread_local struct sim_lp *sim_this_lp;
 /* Executes guest instructions until one exits or a kick comes. */
 enum sim_exit sim_guest_run(struct sim_lp *lp);
 void sim_guest_section(struct sim_lp *lp);
-/* The guest goes on after its flush: nobody may use what was there before. targets: vCPUs by number. */
+/* The guest goes on after its flush: nobody may use what was there before. targets: vCPUs by
+ * number. */
 void sim_guest_after_flush(struct sim_lp *lp, uint64_t targets);
 /* Pages with frames; all VPs are named when their translations change. */
 bool sim_is_shared(const struct sim_change *change);

@@ -4,8 +4,8 @@
 #include "tests/sim/sim.h"
 
 /*
- * What the guest's kernel does with a change: chooses targets, kind and form of the call, writes the input as the
- * TLFS has it, and makes the call. Nothing here looks at how hyperv/ decodes.
+ * What the guest's kernel does with a change: chooses targets, kind and form of the call, writes
+ * the input as the TLFS has it, and makes the call. Nothing here looks at how hyperv/ decodes.
  */
 
 #define RANGES_MAX      3u
@@ -113,8 +113,8 @@ static void name_range(struct plan *plan, uint64_t address, uint64_t bytes)
     }
 }
 
-/* The changed page alone, or somewhere in a range. A range begins in the page's table, with a page that is
- * used, so that whatever large page it touches is named by a page that counts. */
+/* The changed page alone, or somewhere in a range. A range begins in the page's table, with a
+ * page that is used, so that whatever large page it touches is named by a page that counts. */
 static uint64_t page_element(struct sim_lp *lp, struct plan *plan)
 {
     uint32_t page = lp->vcpu->change.page;

@@ -8,10 +8,10 @@
 #include "tests/sim/sim_tlb.h"
 
 /*
- * Exactness: of what an INVVPID drops, how much did requests name? A sender says what it is about to ask for
- * before the call. When the call has returned, what it named is owed by the targets until they have next taken
- * their requests. So what a request named never counts as unnamed; the other way round an entry may pass as
- * named by a request that has just been served.
+ * Exactness: of what an INVVPID drops, how much did requests name? A sender says what it is about
+ * to ask for before the call. When the call has returned, what it named is owed by the targets
+ * until they have next taken their requests. So what a request named never counts as unnamed; the
+ * other way round an entry may pass as named by a request that has just been served.
  */
 
 /* What requests name, of one VP. Bits of pages and of PCIDs. */

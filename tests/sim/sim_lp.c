@@ -58,8 +58,9 @@ static void enter(struct sim_lp *lp)
     }
 }
 
-/* In the activity state wait-for-SIPI: doorbells have no effect, and run_seq is even. The start-up IPI
- * comes when others have flushed a few times, so whoever waits for this LP waits for ever. */
+/* In the activity state wait-for-SIPI: doorbells have no effect, and run_seq is even. The
+ * start-up IPI comes when others have flushed a few times, so whoever waits for this LP waits
+ * for ever. */
 static void wait_for_sipi(struct sim_lp *lp)
 {
     struct sim *sim = lp->sim;
@@ -127,7 +128,8 @@ static void put_back(struct sim *sim, struct sim_vcpu *vcpu)
     (void)pthread_mutex_unlock(&sim->scheduler);
 }
 
-/* A vCPU to run: any with overcommit (one that is halted is woken now and then), else the LP's own. */
+/* A vCPU to run: any with overcommit (one that is halted is woken now and then), else the LP's
+ * own. */
 static struct sim_vcpu *pick(struct sim_lp *lp)
 {
     struct sim *sim = lp->sim;

@@ -54,8 +54,8 @@ static bool kick(void *self, uint32_t lp_id)
     return true;
 }
 
-/* What requests that the vCPU may be owed now have named. The records are read first: a call that ends
- * meanwhile has left what it named in owed. */
+/* What requests that the vCPU may be owed now have named. The records are read first: a call
+ * that ends meanwhile has left what it named in owed. */
 static struct sim_named named_of(struct sim *sim, struct sim_vcpu *vcpu)
 {
     struct sim_named named = vcpu->taken;

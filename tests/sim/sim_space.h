@@ -10,9 +10,9 @@
 
 /*
  * The guest's page tables: two address spaces (PCIDs), each with a region of 1 GiB at the same
- * addresses, and one region of the kernel's, in both. A region has four tables of 2 MiB, a table four pages of
- * 4 KiB; every table and region may be mapped as one large page instead. Entries hold generation numbers. Even
- * tables of the kernel's region, and even pages of them, are global.
+ * addresses, and one region of the kernel's, in both. A region has four tables of 2 MiB, a table
+ * four pages of 4 KiB; every table and region may be mapped as one large page instead. Entries hold
+ * generation numbers. Even tables of the kernel's region, and even pages of them, are global.
  */
 
 #define SIM_SPACES       2u
@@ -75,7 +75,8 @@ static inline uint64_t sim_address_of(uint32_t page)
            page % SIM_TABLE_PAGES * PAGE_BYTES;
 }
 
-/* What a translation was made of: the generation of the entry at each level, 0 below a large page. */
+/* What a translation was made of: the generation of the entry at each level, 0 below a large
+ * page. */
 struct sim_path {
     uint32_t generation[SIM_LEVELS];
 };
@@ -89,8 +90,8 @@ void sim_space_init(struct sim_space *space);
 /* Walks from the first level that *path has no generation of. Returns the level of the leaf. */
 enum sim_level sim_space_walk(const struct sim_space *space, uint32_t page, struct sim_path *path);
 
-/* Changes an entry, to a large page or a table as is_large says. Returns the new generation. Entries
- * of the last level are no large pages. */
+/* Changes an entry, to a large page or a table as is_large says. Returns the new generation.
+ * Entries of the last level are no large pages. */
 uint32_t sim_space_change(struct sim_space *space, uint32_t entry, bool is_large);
 
 #endif

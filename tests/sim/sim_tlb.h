@@ -9,10 +9,11 @@
 #include "tests/sim/sim_space.h"
 
 /*
- * What one LP caches of one VPID, in the worst manner that the architecture allows: nothing is ever evicted,
- * several entries for one page may stand beside each other and any of them may be used, large pages may be
- * cached in pieces, each of which INVVPID by address has to name (SDM volume 3, "Caching Translation
- * Information" of the chapters "Paging" and "VMX Support for Address Translation").
+ * What one LP caches of one VPID, in the worst manner that the architecture allows: nothing is ever
+ * evicted, several entries for one page may stand beside each other and any of them may be used,
+ * large pages may be cached in pieces, each of which INVVPID by address has to name (SDM volume 3,
+ * "Caching Translation Information" of the chapters "Paging" and "VMX Support for Address
+ * Translation").
  */
 
 /* Tags: the PCIDs, and global. Paging-structure entries are never global. */
@@ -41,8 +42,8 @@ const struct sim_path *sim_tlb_find(const struct sim_tlb *tlb, uint32_t pcid, ui
 struct sim_path sim_tlb_begin(const struct sim_tlb *tlb, uint32_t pcid, uint32_t page,
                               uint32_t dice);
 
-/* Caches the outcome of a walk, with the paging-structure entries it went through; dice decides what of
- * it, and whether a large page is cached in pieces. */
+/* Caches the outcome of a walk, with the paging-structure entries it went through; dice decides
+ * what of it, and whether a large page is cached in pieces. */
 void sim_tlb_fill(struct sim_tlb *tlb, uint32_t pcid, uint32_t page, enum sim_level leaf,
                   const struct sim_path *path, uint32_t dice);
 

@@ -107,6 +107,8 @@ BAD = [
     ("check-size", "seven parameters",
      {"core/bad.c": source("void bad(int a, int b, int c, int d, int e, int f, int g);\n")}, None,
      "7 parameters"),
+    ("check-size", "long comment", {"core/bad.c": source("/* " + "word " * 20 + "*/\n")}, None,
+     "columns, limit 100"),
     ("check-words", "open end", {"core/bad.c": source("/* TO" "DO: later */\n")}, None, "open end"),
     ("check-words", "a path", {"docs/bad.md": "See /ho" "me/somebody/x\n"}, None, "path of one"),
     ("check-words", "a package host", {"tests/bad": "https:/" "/deb.example.org/\n"}, None,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stress ROUNDS: a thread on each processor; one changes mappings, the others read and write through
- * them and check that nothing goes through a mapping that is gone (stress_pages.h says how). The
- * threads take turns as the changer. First, changes are published too early, which must be noticed.
+ * stress ROUNDS: a thread on each processor; one changes mappings, the others read and write
+ * through them and check that nothing goes through a mapping that is gone (stress_pages.h says
+ * how). The threads take turns as the changer. First, changes are published too early, which must
+ * be noticed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

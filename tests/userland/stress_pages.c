@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Each piece lies in a range of its own that has its own page table, so unmapping frees that too. */
+/* Each piece lies in a range of its own that has its own page table, so unmapping frees that
+ * too. */
 #define SLOT_BYTES (2u << 20)
 #define AREA_SLOTS (PIECE_COUNT + 2u)
 #define BACKINGS   2u

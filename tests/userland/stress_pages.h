@@ -59,7 +59,8 @@ struct piece {
     enum piece_kind kind;
     uint32_t page_count;
     struct page_words *address;
-    /* Shared: two backings, used in turn, the mapped one first in file order when `backing` is 0. */
+    /* Shared: two backings, used in turn, the mapped one first in file order when `backing` is
+     * 0. */
     uint64_t file_offset;
     uint32_t backing;
     uint64_t retired; /* the generation that took the other backing out of use */

@@ -78,8 +78,8 @@ void apic_write(uint32_t offset, uint32_t value);
 void apic_eoi(void);
 uint32_t apic_id(void);
 
-/* Writes the ICR: destination as an id (shifted into place here for xAPIC), command as the low word.
- * In xAPIC mode waits until the APIC has taken it. */
+/* Writes the ICR: destination as an id (shifted into place here for xAPIC), command as the low
+ * word. In xAPIC mode waits until the APIC has taken it. */
 void apic_send(uint32_t destination, uint32_t command);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The guest's own page tables: the low 4 GiB mapped identically with 2 MiB pages for the supervisor,
- * the same memory once more for user mode at PAGING_USER_BASE, and one 2 MiB window that tests may
- * point anywhere.
+ * The guest's own page tables: the low 4 GiB mapped identically with 2 MiB pages for the
+ * supervisor, the same memory once more for user mode at PAGING_USER_BASE, and one 2 MiB window
+ * that tests may point anywhere.
  */
 
 #define PAGING_USER_BASE   0x8000000000ull  /* second PML4 entry */

@@ -9,13 +9,14 @@
 /*
  * Tests in groups. Each test prints one line on COM1:
  *   RESULT group.test PASS|FAIL|SKIP reason
- * (a PASS is followed by the time it took, every single failure by a line NOTE) and the run ends with
+ * (a PASS is followed by the time it took, every single failure by a line NOTE) and the run ends
+ * with
  *   GUEST DONE passed=N failed=N
  * followed by power off. Measurements are lines that begin with MEASURE.
  *
  * The load options choose: words, each a group, a group.test, -group or -group.test (left out).
- * Without a positive word all groups run that are not marked is_only_by_name. `off=` chooses how the
- * machine ends: off=s5 (the default), off=8900 (Bochs' shutdown port), off=none (halt).
+ * Without a positive word all groups run that are not marked is_only_by_name. `off=` chooses how
+ * the machine ends: off=s5 (the default), off=8900 (Bochs' shutdown port), off=none (halt).
  */
 
 struct test {
